@@ -307,11 +307,12 @@ def _estimate_error(rows: Sequence[Floats], signs: Sequence[int], codes: Ints, i
     per_item = sum((sign * row.mean(axis=0) for sign, row in zip(signs, rows, strict=True)), np.zeros(len(codes)))
     interval = _over_items(per_item, codes, is_share=is_share, is_mean=len(rows) == 1, level=level)
     spread = _between_runs([row.mean(axis=1) for row in rows])
+    over_runs = len(spread) == len(rows)
     if not any(part for part, _ in spread):
         has_range = interval.se > 0 or is_share
         ends = (interval.low, interval.high) if has_range else (None, None)
-        return _Error(interval.value, interval.se, interval.df, ends[0], ends[1], interval.se**2, 0.0, bool(spread))
-    return _sum_variances(interval.value, [(interval.se**2, interval.df)], spread, is_share, level)
+        return _Error(interval.value, interval.se, interval.df, ends[0], ends[1], interval.se**2, 0.0, over_runs)
+    return _sum_variances(interval.value, [(interval.se**2, interval.df)], spread, is_share, level, over_runs)
 
 
 def _over_items(values: Floats, codes: Ints, *, is_share: bool, is_mean: bool, level: float) -> Interval:
@@ -330,17 +331,16 @@ def _over_items(values: Floats, codes: Ints, *, is_share: bool, is_mean: bool, l
 
 
 def _between_runs(means: Sequence[Floats]) -> list[tuple[float, float]]:
-    """Each system's variance of its mean over runs, with its freedom; none unless every system has two runs or more,
-    since one run says nothing of others."""
-    if any(len(runs) < 2 for runs in means):
-        return []
-    return [(float(runs.var(ddof=1)) / len(runs), len(runs) - 1.0) for runs in means]
+    """Each system's variance of its mean over runs, with its freedom; none of a system with one run."""
+    return [(float(runs.var(ddof=1)) / len(runs), len(runs) - 1.0) for runs in means if len(runs) > 1]
 
 
 Parts = Sequence[tuple[float, float]]
 
 
-def _sum_variances(value: float, by_items: Parts, by_runs: Parts, is_share: bool, level: float) -> _Error:
+def _sum_variances(
+    value: float, by_items: Parts, by_runs: Parts, is_share: bool, level: float, over_runs: bool
+) -> _Error:
     """Independent variances added, with Satterthwaite's degrees of freedom."""
     items, runs = (sum(part for part, _ in parts) for parts in (by_items, by_runs))
     variance = items + runs
@@ -348,7 +348,7 @@ def _sum_variances(value: float, by_items: Parts, by_runs: Parts, is_share: bool
     reach = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(variance)
     low, high = value - reach, value + reach
     ends = (max(low, -1.0), min(high, 1.0)) if is_share else (low, high)
-    return _Error(value, math.sqrt(variance), df, ends[0], ends[1], items, runs, bool(by_runs))
+    return _Error(value, math.sqrt(variance), df, ends[0], ends[1], items, runs, over_runs)
 
 
 def _score_system(name: str, scores: _Scores, codes: Ints, is_share: bool, level: float) -> SystemScore:
@@ -435,7 +435,8 @@ def _mean_of_tasks(
         value = sum(sign * float(means[system].mean()) for sign, system in zip(signs, names, strict=True))
         if not any(part for part, _ in by_items):
             return _Error(value, 0.0, math.inf, None, None, 0.0, 0.0, over_runs=False)
-        return _sum_variances(value, by_items, _between_runs([means[system] for system in names]), is_share, level)
+        spread = _between_runs([means[system] for system in names])
+        return _sum_variances(value, by_items, spread, is_share, level, len(spread) == len(names))
 
     standings = []
     for system, by_run in means.items():
@@ -515,10 +516,10 @@ def findings(answer: RunsAnswer) -> Iterator[str]:
         yield _metric_sentence(metric)
     if (surplus := len(answer.metrics) - MOST_SENTENCES) > 0:
         yield f"The tables hold {count(surplus, 'further metric')}."
-    contrasts = [contrast for metric in answer.metrics for contrast in metric.contrasts]
-    if not any(contrast.over_runs for contrast in contrasts):
+    single = [system.runs == 1 for metric in answer.metrics for system in metric.systems]
+    if all(single):
         yield "Each system has one run, so these intervals say nothing about another training seed or sampling seed."
-    elif not all(contrast.over_runs for contrast in contrasts):
+    elif any(single):
         yield "Where a system has one run, the interval says nothing about another seed of it."
     if omitted := sum(metric.omitted for metric in answer.metrics):
         yield f"{count(omitted, 'item')} not answered by every system {'is' if omitted == 1 else 'are'} left out."
@@ -607,10 +608,10 @@ def named_runs(
     for name, paths in arguments:
         for path in _list_paths(paths):
             logs = read_runs(path, columns)
-            if name and len(logs) > 1:
-                names = ", ".join(log.system for log in logs)
+            held = list(dict.fromkeys(log.system for log in logs))
+            if name and len(held) > 1:
                 raise InputError(
-                    f"{path} holds {len(logs)} systems ({names}), so it cannot be {name}; leave {name}= out."
+                    f"{path} holds {len(held)} systems ({', '.join(held)}), so it cannot be {name}; leave {name}= out."
                 )
             for log in logs:
                 label = name or log.system
@@ -621,7 +622,11 @@ def named_runs(
                         f"{label}={owners[label]},{path}"
                     )
                 runs[label].append(log)
-    return dict(runs), [_describe_log(name, log) for name, logs in runs.items() for log in logs]
+    return dict(runs), [
+        _describe_logs(name, [log for log in logs if log.path == path])
+        for name, logs in runs.items()
+        for path in dict.fromkeys(log.path for log in logs)
+    ]
 
 
 def _split_argument(argument: str) -> tuple[str, Any]:
@@ -636,9 +641,12 @@ def _list_paths(paths: Any) -> list[Path]:
     return [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
 
 
-def _describe_log(name: str, log: RunLog) -> str:
-    items = len({(score.task, score.item) for score in log.scores})
-    tasks = len({score.task for score in log.scores})
-    metrics = ", ".join(dict.fromkeys(score.metric for score in log.scores))
+def _describe_logs(name: str, logs: Sequence[RunLog]) -> str:
+    """The runs of one system in one file."""
+    scores = [score for log in logs for score in log.scores]
+    items = len({(score.task, score.item) for score in scores})
+    tasks = len({score.task for score in scores})
+    metrics = ", ".join(dict.fromkeys(score.metric for score in scores))
     task_count = f" of {tasks} tasks" if tasks > 1 else ""
-    return f"Read as: {name}, {items:,} items{task_count}, {metrics} ({log.tool}: {log.path})."
+    run_count = f" in {len(logs)} runs by {logs[0].told_apart}" if len(logs) > 1 else ""
+    return f"Read as: {name}, {items:,} items{task_count}{run_count}, {metrics} ({logs[0].tool}: {logs[0].path})."

@@ -26,6 +26,7 @@ from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import RawTable, Row, cell_text, from_rows
 
 Floats = NDArray[np.float64]
+MOST_NAMED = 10  # systems in a sentence
 MOST_LONE = 0.1  # share of ratings without a partner that may be left out
 
 SCORES_OF_SIDES = ("score_a", "score_b")
@@ -88,7 +89,9 @@ class RatingsTable:
     @property
     def told(self) -> list[str]:
         """How the table was read, what it held, what was left out of it."""
-        contents = f"{count(self.ledger.read, self.noun)} of {', '.join(self.systems)}; {self.compared:,} compared."
+        many = len(self.systems) > MOST_NAMED
+        systems = count(len(self.systems), "system") if many else ", ".join(self.systems)
+        contents = f"{count(self.ledger.read, self.noun)} of {systems}; {self.compared:,} compared."
         return [self.ledger.line, f"Read: {contents} {self.ledger.lost}", *self.not_of_people]
 
     @property

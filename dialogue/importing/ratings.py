@@ -22,7 +22,7 @@ from seedvote.dialogue.importing.columns import (
 from seedvote.dialogue.importing.reading import IGNORED, Stated, no_votes, take_one_question
 from seedvote.dialogue.importing.scores_of_sides import SIDES, melt_scores, name_systems_of_places, split_scores
 from seedvote.dialogue.importing.shaping import melt_survey
-from seedvote.dialogue.importing.tools import SCORES, SYSTEMS
+from seedvote.dialogue.importing.tools import RANKS, SCORES, SYSTEMS
 from seedvote.dialogue.importing.words import fold_name
 from seedvote.dialogue.judges import JUDGE, door_of, find_judges, folded_name, is_judge_name, judges_rating
 from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text, flatten_table, from_rows
@@ -38,7 +38,6 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "dialogue": ("dialogue", "dialogue_id"),
     "seed": ("seed",),
 }
-RANKS = ("rank", "ranking")  # names of a column of ranks, which then stands in the place of scores
 IN_KEY = ("column", "item", "system")
 
 

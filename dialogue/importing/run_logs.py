@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.tools import METRIC_VALUES
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text
 
@@ -30,10 +31,11 @@ CLUSTERS = (
 )
 ITEMS = ("item", "item_id", "example", "example_id", "question_id", "sample_id", "instance_id", "doc_id", "id")
 SYSTEMS = ("system", "model", "model_name", "model_id", "agent")
-EPOCHS = ("epoch", "repeat", "repetition", "trial", "attempt", "run", "seed")
+EPOCHS = ("epoch", "repeat", "repetition", "trial", "attempt")
+RUNS = ("run", "run_id", "seed", "training_seed", "train_seed", "model_seed")
 TASKS = ("task", "task_name", "benchmark", "dataset", "eval")
 METRICS = ("metric", "metric_name", "measure", "scorer")
-SCORES = ("score", "value", "correct", "is_correct", "accuracy", "acc", "exact_match", "em", "f1", "result")
+SCORES = ("score", *METRIC_VALUES)
 ROLES = {"item": ITEMS, "system": SYSTEMS, "epoch": EPOCHS, "task": TASKS, "metric": METRICS}
 INSPECT, LM_EVAL, LIGHTEVAL, HELM, TABLE = "inspect_ai", "lm-evaluation-harness", "lighteval", "HELM", "table"
 ZSTANDARD = 93  # method of compression within a ZIP
@@ -64,10 +66,11 @@ class RunLog:
     scores: Sequence[Score]
     failed: int = 0  # items that the tool could not score
     notes: tuple[str, ...] = ()
+    told_apart: str = ""  # the columns that tell the runs of one table apart
 
 
 def read_runs(path: Path, columns: Mapping[str, str] | None = None) -> list[RunLog]:
-    """The runs of a file or folder, one a system; a table may hold several systems."""
+    """The runs of a file or folder, one a system; a table may hold several systems, and several runs of each."""
     if not path.exists():
         raise InputError(f"{path} cannot be read: there is no such file or folder.")
     if path.is_dir():
@@ -358,10 +361,14 @@ def _read_helm(path: Path) -> RunLog:
 
 
 def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> list[RunLog]:
-    """One row an item: a score by name, or every column of numbers as a metric of its own."""
+    """One row an item: a score by name, or every column of numbers as a metric of its own.
+
+    Rows of another seed are of another run, never a repetition: what seeds differ by belongs to the error.
+    """
+    legal = (*ROLES, "run", "score", "cluster")
     for role, name in columns.items():
-        if role not in (*ROLES, "score", "cluster"):
-            raise InputError(f"--columns has {role!r}, which is not one of {', '.join([*ROLES, 'score', 'cluster'])}.")
+        if role not in legal:
+            raise InputError(f"--columns has {role!r}, which is not one of {', '.join(legal)}.")
         if name not in table.names:
             raise InputError(f"{path} has no column {name!r}; it has {', '.join(table.names)}.")
     roles = {role: columns.get(role) or _find_column(table, names) for role, names in ROLES.items()}
@@ -370,39 +377,50 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
             f"{path}: no column says which item a score is of; it has {', '.join(table.names)}. Name it: "
             "--columns item=NAME,score=NAME"
         )
-    taken = {name for name in roles.values() if name}
+    run_columns = _run_columns(table, columns)
+    taken = {*run_columns, *(name for name in roles.values() if name)}
     stated = columns.get("score") or _find_column(table, SCORES)
     measured = [stated] if stated else [n for n in table.names if n not in taken and _all_numbers(table.columns[n])]
     if not measured:
         raise InputError(
             f"{path}: no column holds scores; it has {', '.join(table.names)}. Name it: --columns score=NAME"
         )
-    runs: dict[str, list[Score]] = defaultdict(list)
-    failed: Counter[str] = Counter()
+    runs: dict[tuple[str, ...], list[Score]] = defaultdict(list)
+    failed: Counter[tuple[str, ...]] = Counter()
     repeats: Counter[tuple[str, ...]] = Counter()
     for place, row in table.rows():
         known = {role: cell_text(row[name]) if name else "" for role, name in roles.items()}
         if not known["item"]:
             raise InputError(f"{place}: {roles['item']} is empty; a score without an item cannot be paired.")
+        run = (known["system"], *(cell_text(row[name]) for name in run_columns))
         for name in measured:
             cell = row[name]
             value = _read_number(cell)
             if value is None and cell_text(cell) and cell_text(cell).casefold() not in NO_NUMBER:
                 raise InputError(f"{place}: {name} is {cell_text(cell)!r}, which is no number.")
-            failed[known["system"]] += value is None
+            failed[run] += value is None
             if value is None:
                 continue
             metric = known["metric"] or name
-            key = (known["system"], known["task"], metric, known["item"], known["epoch"])
+            key = (*run, known["task"], metric, known["item"], known["epoch"])
             repeats[key] += 1
             if repeats[key] > 1 and known["epoch"]:
                 raise InputError(f"{place}: item {known['item']} a second time in {roles['epoch']} {known['epoch']}.")
             epoch = known["epoch"] or str(repeats[key])
             fields = {n: row[n] for n in table.names if n not in measured}
-            runs[known["system"]].append(
-                Score(known["task"] or "scores", metric, known["item"], epoch, value, "", fields, place)
-            )
-    return [RunLog(path, TABLE, system or path.stem, scores, failed[system]) for system, scores in runs.items()]
+            runs[run].append(Score(known["task"] or "scores", metric, known["item"], epoch, value, "", fields, place))
+    return [
+        RunLog(path, TABLE, run[0] or path.stem, scores, failed[run], told_apart=" and ".join(run_columns))
+        for run, scores in runs.items()
+    ]
+
+
+def _run_columns(table: RawTable, columns: Mapping[str, str]) -> list[str]:
+    """As stated, else every column whose name is one of a run."""
+    if "run" in columns:
+        return [columns["run"]]
+    found = [_find_column(table, [name]) for name in RUNS]
+    return [name for name in found if name and name not in columns.values()]
 
 
 def _find_column(table: RawTable, names: Sequence[str]) -> str | None:

@@ -171,11 +171,13 @@ TOOLS = {
 
 
 SCORES = ("score", "rating", "likert", "stars", "grade", "points")
+METRIC_VALUES = ("value", "correct", "is_correct", "accuracy", "acc", "exact_match", "em", "f1", "result")
+RANKS = ("rank", "ranking")  # names of a column of ranks, which then stands in the place of scores
 SYSTEMS = ("system", "model", "bot", "assistant", "agent")
 
 
 class OnScale(Unclear):
-    """A table that holds ratings on a scale and no votes."""
+    """A table that holds ratings on a scale or ranks, and no votes."""
 
 
 def find_tools(names: Iterable[str]) -> list[str]:
@@ -224,12 +226,17 @@ def refuse_no_votes(table: RawTable) -> None:
             "file, say key.csv, with the columns column, pair, system_a and system_b. The first answer stands for "
             f"system_a. A line is, e.g., {_quote_cell(survey[0])},p1,alpha,beta. Then add --wide key.csv."
         )
-    if is_rated(table):
+    if is_rated(table, SCORES):
         ways = ways_to_score_rows(table)
         raise OnScale(
             f"{table.path} has no column 'choice', which every vote needs; its rows look like ratings on a scale. "
             f"Compare them: python -m analysis ratings {table.path}{' To count scores as votes, say so.' * bool(ways)}",
             *ways,
+        )
+    if is_rated(table, RANKS):
+        raise OnScale(
+            f"{table.path} has no column 'choice', which every vote needs; its rows look like ranks. "
+            f"Compare them: python -m analysis ranks {table.path}"
         )
 
 
@@ -244,11 +251,13 @@ def refuse_scores_of_sides(table: RawTable) -> None:
 
 
 def unknown_table(table: RawTable, missing: str) -> InputError:
-    """That a column is not there, and those that are."""
+    """That a column is not there, and those that are; scores of a metric have a command of their own."""
     columns = ", ".join(table.names[:30]) or "none"
+    metric = is_rated(table, METRIC_VALUES)
+    elsewhere = f" Are these scores of a metric? Compare them: python -m analysis compare-runs {table.path}" * metric
     return InputError(
         f"{table.path} has no column {missing!r}, which every vote needs (found: {columns}). If it has another name, "
-        f"map it: --columns {missing}=..."
+        f"map it: --columns {missing}=...{elsewhere}"
     )
 
 
@@ -267,10 +276,10 @@ def wide_columns(table: RawTable) -> list[str]:
     ]
 
 
-def is_rated(table: RawTable) -> bool:
-    """Whether a column is called a score or rating, and one tells the systems apart."""
+def is_rated(table: RawTable, words: Iterable[str]) -> bool:
+    """Whether a column has one of these names, and one tells the systems apart."""
     plain = {plain_name(name) for name in table.names}
-    return bool(plain & set(SCORES)) and bool(plain & set(SYSTEMS))
+    return bool(plain & set(words)) and bool(plain & set(SYSTEMS))
 
 
 def _quote_cell(name: str) -> str:

@@ -31,7 +31,13 @@ from seedvote.analysis.showing.page import QUARTERS, Axis, Mark, Row, RowFigure,
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import MINUS, chance, count, number, p_value, to_plain
-from seedvote.analysis.stats.between_raters.agreement import Category, Coefficient, landis_koch
+from seedvote.analysis.stats.between_raters.agreement import (
+    FEWEST_REPEATED,
+    Agreement,
+    Category,
+    Coefficient,
+    landis_koch,
+)
 from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf
 from seedvote.analysis.stats.disparity import Disparity
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
@@ -73,11 +79,20 @@ def findings(answer: AgreementAnswer) -> list[str]:
         return []
     text = f"Fleiss' kappa between raters of the same pair is {spell_interval(kappa, 2, '95 % interval ')}"
     if not isfinite(kappa.low):
-        return [f"{text}."]
+        return [f"{text}.{_lacking(answer.statistics)}"]
     if kappa.value < POOR:
         return [f"{text}: they hardly agree on which response is better, or whether any is."]
     words = dict.fromkeys((landis_koch(kappa.low), landis_koch(kappa.high)))
     return [f"{text}: {' to '.join(words)} agreement."]
+
+
+def _lacking(statistics: Agreement) -> str:
+    """Why kappa has no interval, where nearly all votes are one label."""
+    if not statistics.unit or statistics.repeated >= FEWEST_REPEATED:
+        return ""
+    twice = count(statistics.repeated, "pair")
+    have = "has" if statistics.repeated == 1 else "have"
+    return f" An interval takes {FEWEST_REPEATED} pairs with two votes for the same rarer label; {twice} {have} them."
 
 
 def spell_interval(coefficient: Coefficient, digits: int, prefix: str = "") -> str:

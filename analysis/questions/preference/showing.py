@@ -152,7 +152,7 @@ def preferred(answer: PreferenceAnswer) -> list[str]:
         if largest.net.value
         else [_describe_balance(answer, largest)]
     )
-    return [*sentences, *_of_these_raters(answer)]
+    return [*sentences, *_of_these_raters(answer), *_where_raters_count_alike(answer)]
 
 
 def decisive_votes(answer: PreferenceAnswer) -> Iterator[str]:
@@ -213,6 +213,32 @@ def _of_these_raters(answer: PreferenceAnswer) -> Iterator[str]:
     raters = count(max(net.raters for net in nets), "rater")
     where = "" if len(nets) == 1 else f" in {shown_count} of {count(len(nets), 'comparison')}"
     yield f"These {raters} have a preference{where}, also on new pairs. Whether other raters share it is not shown."
+
+
+def _where_raters_count_alike(answer: PreferenceAnswer) -> Iterator[str]:
+    """What the mean over raters shows and the mean over votes does not, or shows the other way round."""
+    shown = {(p.first, p.second): is_shown for p, is_shown in zip(answer.led, answer.shown, strict=True)}
+    differing = []
+    for net in answer.over_raters:
+        is_turned = (net.second, net.first) in shown  # the leader by votes stands first there
+        ends = (-net.high, -net.low) if is_turned else (net.low, net.high)
+        names = (net.second, net.first) if is_turned else (net.first, net.second)
+        if net.p_holm < 0.05 and (ends[1] < 0 or not shown[names]):
+            differing.append((names, ends))
+    if not differing:
+        return
+    busy = "Raters who gave many votes lean another way than the others."
+    if len(differing) > 1:
+        yield (
+            f"Where each rater counts the same, {len(differing)} comparisons show a preference that the mean over "
+            f"votes does not show. {busy}"
+        )
+        return
+    ((first, second), (low, high)) = differing[0]
+    if high < 0:
+        first, second, low, high = second, first, -high, -low
+    interval = f"95 % interval {spell_points(low, high)} points"
+    yield f"Where each rater counts the same, {first} leads {second} ({interval}). {busy}"
 
 
 def contrast_tables(answer: PreferenceAnswer) -> tuple[Table, ...]:
@@ -429,14 +455,14 @@ def _mean_rater_parts(nets: Sequence[RaterNet]) -> list[Table | str]:
 
 
 def _rater_table(nets: Sequence[RaterNet], caption: str) -> Table:
-    head = ("first", "second", "raters", "net", "95 % interval", "p", "p (Holm)")
+    head = ("first", "second", "raters", "net, points", "95 % interval", "p", "p (Holm)")
     rows = [
         (
             net.first,
             net.second,
             str(net.raters),
-            f"{net.value:+z.3f}",
-            spell_span(net),
+            signed(100 * net.value),
+            spell_points(net.low, net.high),
             p_value(net.p),
             p_value(net.p_holm),
         )

@@ -76,6 +76,7 @@ CELLS = {
     "3 runs each": Evaluation(runs=(3, 3), run_sd=(0.04, 0.04)),
     "3 runs each, one system unstable": Evaluation(runs=(3, 3), run_sd=(0.1, 0.01)),
     "5 and 2 runs, numbers": Evaluation(runs=(5, 2), run_sd=(0.04, 0.04), kind="number"),
+    "1 run beside 5 unstable ones": Evaluation(runs=(1, 5), run_sd=(0.0, 0.1)),
     "10 runs each, 8 documents": Evaluation(runs=(10, 10), run_sd=(0.04, 0.04), clusters=8),
 }
 

@@ -33,6 +33,17 @@ def test_without_clusters_the_difference_is_the_paired_t_test(tmp_path):
     assert (one["low"], one["high"], one["p"]) == pytest.approx((interval.low, interval.high, twin.pvalue))
 
 
+def test_one_run_beside_an_unstable_system_does_not_hide_what_its_seeds_differ_by(tmp_path):
+    """Read as repetitions, the five seeds made the interval as narrow as that of one model."""
+    rows = [f"calm,0,s{n},{n % 2}" for n in range(60)]
+    rows += [f"wild,{seed},s{n},{float(n % 10 < mean)}" for seed, mean in enumerate((1, 9, 2, 8, 1)) for n in range(60)]
+    (tmp_path / "a.csv").write_text("system,seed,item,score\n" + "\n".join(rows) + "\n")
+    document = compare_runs([tmp_path / "a.csv"]).document
+    assert {system["system"]: system["runs"] for system in document["metrics"][0]["systems"]} == {"calm": 1, "wild": 5}
+    one = contrast(document)
+    assert one["se"] > np.std([0.1, 0.9, 0.2, 0.8, 0.1], ddof=1) / np.sqrt(5) and not one["over_runs"]
+
+
 def test_clusters_widen_the_interval_of_items_that_hang_together(tmp_path):
     doubled = {f"s{n}": [float(n // 3 % 2)] for n in range(60)}
     other = {f"s{n}": [float(n // 3 % 4 == 0)] for n in range(60)}

@@ -9,7 +9,7 @@ import pytest
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.votes.cautions import reading_of, told_of_reading
 from seedvote.analysis.votes.clusters import clusters_of
-from seedvote.analysis.votes.inputs import matches_of
+from seedvote.analysis.votes.inputs import matches_of, study_of_table, votes_of
 from seedvote.analysis.votes.systems import contrasts
 from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.importing.reading import parse_names
@@ -253,6 +253,18 @@ def test_two_controls_that_are_both_answered_stay_two_questions(tmp_path):
     file = worlds.write(tmp_path / "both.csv", rows)
     with pytest.raises(InputError, match="which column holds the choice"):
         reading(file)
+
+
+def test_ranks_and_scores_of_a_metric_are_sent_to_their_commands(tmp_path):
+    ranks, scores = tmp_path / "ranks.csv", tmp_path / "scores.csv"
+    rows = [f"i{n},r{n % 3},{system},{place}" for n in range(9) for place, system in enumerate(("x", "y", "z"), 1)]
+    ranks.write_text("\n".join(["item,rater,system,rank", *rows]) + "\n")
+    with pytest.raises(InputError, match=rf"look like ranks. Compare them: python -m analysis ranks {ranks}"):
+        votes_of(ranks)
+    assert study_of_table(ranks).ratings.ranks
+    scores.write_text("system,seed,item,value\nx,0,i1,0.5\ny,0,i1,0.7\n")
+    with pytest.raises(InputError, match=rf"scores of a metric\? .* compare-runs {scores}"):
+        votes_of(scores)
 
 
 def test_three_winner_columns_that_contradict_each_other_are_refused(tmp_path):

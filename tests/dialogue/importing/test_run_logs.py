@@ -87,6 +87,18 @@ def test_run_logs_count_missing_scores(tmp_path):
     assert set(runs) == {"x", "y"} and runs["x"].failed == 1 and len(runs["x"].scores) == 1
 
 
+def test_rows_of_another_seed_are_of_another_run_and_no_repetition(tmp_path):
+    (tmp_path / "a.csv").write_text("system,seed,item,score\nx,0,1,1\nx,0,2,0\nx,1,1,0\nx,1,2,1\ny,0,1,1\ny,0,2,1\n")
+    runs = read_runs(tmp_path / "a.csv")
+    assert [(run.system, len(run.scores), run.told_apart) for run in runs] == [
+        ("x", 2, "seed"),
+        ("x", 2, "seed"),
+        ("y", 2, "seed"),
+    ]
+    repeated = read_runs(tmp_path / "a.csv", {"epoch": "seed"})
+    assert [(run.system, len(run.scores)) for run in repeated] == [("x", 4), ("y", 2)]
+
+
 def test_columns_of_numbers_are_metrics_where_none_is_a_score_by_name(tmp_path):
     (tmp_path / "a.csv").write_text("item,rouge,chrf,text\n1,.2,40,hi\n2,.4,60,ho\n")
     (run,) = read_runs(tmp_path / "a.csv")

@@ -55,7 +55,7 @@ def say(capsys):
 def test_a_largest_difference_that_leaves_out_zero_alone_is_said_to_be_chance(low):
     nets = [SimpleNamespace(value=0.1, low=low, high=0.2), SimpleNamespace(value=0.02, low=-0.1, high=0.1)]
     rows = [SimpleNamespace(first="one", second=other, net=net) for other, net in zip("ab", nets, strict=True)]
-    found = preferred(SimpleNamespace(led=rows, adjusted=(0.07, 0.6), shown=(False, False), fixed=()))
+    found = preferred(SimpleNamespace(led=rows, adjusted=(0.07, 0.6), shown=(False, False), fixed=(), over_raters=()))
     assert found[0] == "No preference was shown in any of 2 comparisons of two systems."
     assert found[2:] == (["Corrected for 2 comparisons it may be chance (p = 0.0700, Holm)."] if low > 0 else [])
     assert ("this comparison alone" in found[1]) == (low > 0)
