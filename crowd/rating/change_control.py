@@ -108,6 +108,8 @@ def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Seque
         )
     if change.name in ("question", "questions") and _has_vote(connection, votes.c.failed.is_(None)):
         raise InputError(f"{change.name} was changed, but the votes so far answer the old one. {WAY_OUT}")
+    if change.name in ("rendering", "differences", "marks") and _has_vote(connection, votes.c.failed.is_(None)):
+        raise InputError(f"{change.name} was changed, but raters have voted on pages of the old kind. {WAY_OUT}")
     if change.name == "texts" and _has_vote(connection, votes.c.failed.is_(None)):
         _refuse_another_question(change, hit)
     if change.name in ("consent_text", "texts") and "consent_version" not in changed:

@@ -152,6 +152,23 @@ def test_impossible_change_is_refused_with_a_way_out(url, tmp_path, change, told
         assert events(desk.store, "hit") == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"rendering": "code"}, {"differences": "half"}, {"marks": MarksRule(("false",))}],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_a_page_shows_is_fixed_by_the_first_vote(url, tmp_path, change):
+    with desk_of(url, tmp_path) as desk:
+        seat = seated(desk, "ann")
+        changed = dataclasses.replace(SHORT, **change)
+        for hit in (changed, SHORT):  # before it, to and fro
+            assert len(take_up(desk.store, hit, 1.0)) == 1
+        desk.read_rules()
+        vote(desk, seat)
+        with pytest.raises(InputError, match="was changed, but raters have voted on pages of the old kind"):
+            take_up(desk.store, changed, 1.0)
+
+
 def test_before_the_first_vote_anything_may_change(url, tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
         changed = dataclasses.replace(GATED, question="Which is funnier?", first_checks=3)
