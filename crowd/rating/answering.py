@@ -16,7 +16,6 @@ from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.rating import pool, standing, talks
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, Sheet, as_sent, is_failed, right_answers, turned_back
 from seedvote.crowd.rating.assignment import is_eligible
-from seedvote.crowd.rating.differing import are_differences_shown
 from seedvote.crowd.rating.leasing import Step, next_step, recount_pair, wanted_votes
 from seedvote.crowd.rating.marking import Passage, marks_as_sent, read_marks
 from seedvote.crowd.rating.moment import Moment, Refused, Seat, SeatedRater, WrongKind, is_same_kind
@@ -187,7 +186,7 @@ def _store_vote(
         dict.fromkeys(PAGE_VIEW) if view is None else asdict(_believe_view(view, seconds, moment.now - row.issued))
     )
     passages = _read_marks(moment, marks, row)
-    seen |= {"differences": _were_differences_shown(moment, row)}
+    seen |= {"differences": row.differences}
     later(
         moment.connection,
         (sql.INSERT_VOTE, facts | whose | seen | {"answers": _as_text(answers), "marks": _as_text(passages)}),
@@ -211,15 +210,6 @@ def _read_marks(moment: Moment, sent: str, row: Any) -> Sequence[Passage] | None
     """The passages that were marked, where the study asks for them."""
     rule, form = moment.rules.hit.marks, moment.rules.form
     return read_marks(sent, rule, form.responses_by_place(form.record_of(row.body), row.left)) if rule else None
-
-
-def _were_differences_shown(moment: Moment, row: Any) -> int | None:
-    """As the page decided it, whatever the form says."""
-    setting = moment.rules.hit.differences
-    if setting == "off":
-        return None
-    shown = are_differences_shown(setting, moment.secret, row.rater, moment.rules.form.record_of(row.body))
-    return None if shown is None else int(shown)
 
 
 def _as_text(value: Any) -> str | None:

@@ -7,6 +7,7 @@ long texts that have little in common cost no more than near ones.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -18,7 +19,12 @@ NEAR = 0.7  # part of the words of both texts that they have in common, in order
 MOST_WORDS = 1_000  # of both texts together
 _SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _SIGNS = "!-/:-@\\[-`{-~«»¿¡‘-”…،؛؟।。、，！？：；（）「」"
-_WORD = re.compile(f"[{_SPACELESS}][\u0300-\u036f\u3099\u309a]*|[{_SIGNS}]|[^\\s{_SPACELESS}{_SIGNS}]+")
+_ABUGIDAS = (range(0xE00, 0xF00), range(0x1000, 0x10A0), range(0x1780, 0x1800))  # Thai and Lao, Myanmar, Khmer
+_VOWELS = "".join(chr(code) for some in _ABUGIDAS for code in some if unicodedata.category(chr(code)).startswith("M"))
+_ACCENTS = "\u0300-\u036f\u20d0-\u20ff\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_JOINED = _ACCENTS + _VOWELS  # stands on the sign before it
+_STACKED = "[\u1039\u17d2]."  # a consonant below another one
+_WORD = re.compile(f"[{_SPACELESS}](?:{_STACKED}|[{_JOINED}])*|[{_SIGNS}][{_JOINED}]*|[^\\s{_SPACELESS}{_SIGNS}]+")
 
 Ranges = Sequence[tuple[int, int]]
 
@@ -42,6 +48,9 @@ def find_differences(left: str, right: str) -> tuple[Ranges, Ranges] | None:
     >>> find_differences("Yes, of course.", "No idea.") is None
     True
     """
+    if left > right:  # of several ways to align them one is taken, whichever text comes first
+        found = find_differences(right, left)
+        return found and (found[1], found[0])
     texts = (left, right)
     words = [[match.span() for match in _WORD.finditer(text)] for text in texts]
     total = sum(map(len, words))
@@ -52,8 +61,8 @@ def find_differences(left: str, right: str) -> tuple[Ranges, Ranges] | None:
     if common is None or 2 * len(common) == total:
         return None
     sides = zip(words, zip(*common, strict=True), strict=True)
-    found = [tuple(_join_rest(spans, set(kept))) for spans, kept in sides]
-    return found[0], found[1]
+    ranges = [tuple(_join_rest(spans, set(kept))) for spans, kept in sides]
+    return ranges[0], ranges[1]
 
 
 def _find_common(first: Sequence[str], second: Sequence[str], most: int) -> Sequence[tuple[int, int]] | None:

@@ -23,6 +23,7 @@ import sqlalchemy as sa
 
 from seedvote.crowd.rating import batches, talk_money
 from seedvote.crowd.rating.assignment import AssignmentRules, check_is_due, later_checks
+from seedvote.crowd.rating.differing import are_differences_shown
 from seedvote.crowd.rating.moment import (
     NAMED,
     NEXT_PAIR,
@@ -72,6 +73,8 @@ class ShownPair:
     layout: str
     """How it is laid out, see crowd/forms/: of a pair, the response on the left."""
     seconds_left: float
+    differs: bool = False
+    """Whether it is shown where the two responses differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,8 @@ def step_without_writing(moment: Moment, seated: SeatedRater, *, is_certain: boo
     if row is None or row.state != "held" or has_run_out(row, moment.now):
         return None
     record = moment.rules.form.record_of(row.body)
-    return _make_task_step(seated, ShownPair(row.token, record, row.left, row.expires - moment.now))
+    due = ShownPair(row.token, record, row.left, row.expires - moment.now, bool(row.differences))
+    return _make_task_step(seated, due)
 
 
 def _before_pairs(moment: Moment, seated: SeatedRater) -> Step | None:
@@ -316,7 +320,7 @@ def _renew_lease(moment: Moment, seated: SeatedRater, row: Any) -> ShownPair:
         (sql.RENEW_LEASE, {"this": row.lease, "now": moment.now, "until": expires, "seat": seated.seat.sitting}),
         recount_pair(row.pair, k, held=int(not was_held)),
     )
-    return ShownPair(token, record, layout, moment.rules.assignment.lease_seconds)
+    return ShownPair(token, record, layout, moment.rules.assignment.lease_seconds, bool(row.differences))
 
 
 def _choose_layout(moment: Moment, seated: SeatedRater, row: Any, record: Any, before: str | None = None) -> str:
@@ -417,7 +421,8 @@ def _make_lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool
     rules, token = moment.rules.assignment, lease_token(moment.secret, seat.rater, row.pair, 0)
     facts = {"left": layout, "sitting": seat.sitting, "slot": seated.life.reals}
     lease = {"token": token, "attempt": 0, "rater": seat.rater, "pair": row.pair, "kind": row.kind, "state": "held"}
-    lease |= {"batch": row.batch, "propensity": row.propensity}
+    differs = _choose_differences(moment, seat.rater, record)
+    lease |= {"batch": row.batch, "propensity": row.propensity, "differences": differs}
     later(
         moment.connection,
         (sql.DROP, {"this": row.lease if reserved else None}),  # always, or the time would tell checks from pairs
@@ -425,7 +430,17 @@ def _make_lease(moment: Moment, seated: SeatedRater, row: Any, *, reserved: bool
         recount_pair(row.pair, rules.votes_per_pair, held=int(not reserved)),
         make_event("shown", moment.now, seat.rater, row.pair, **facts),
     )
-    return ShownPair(token, record, layout, rules.lease_seconds)
+    return ShownPair(token, record, layout, rules.lease_seconds, bool(differs))
+
+
+def _choose_differences(moment: Moment, rater: str, record: Any) -> int | None:
+    """Whether this page shows where the responses differ: kept with the lease, as the setting or the rater's name may
+    change before it is answered."""
+    setting = moment.rules.hit.differences
+    if setting == "off":
+        return None
+    shown = are_differences_shown(setting, moment.secret, rater, record)
+    return None if shown is None else int(shown)
 
 
 def _finish_sitting(moment: Moment, seated: SeatedRater) -> Step:

@@ -165,6 +165,11 @@ def _migrate_to_16(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE votes ADD COLUMN differences INTEGER"))
 
 
+def _migrate_to_17(connection: sa.Connection) -> None:
+    """A lease says whether its page shows where two responses differ."""
+    connection.execute(sa.text("ALTER TABLE leases ADD COLUMN differences INTEGER"))
+
+
 MIGRATIONS: dict[int, Migration] = {
     1: _migrate_to_2,
     2: _migrate_to_3,
@@ -181,4 +186,5 @@ MIGRATIONS: dict[int, Migration] = {
     13: _migrate_to_14,
     14: _migrate_to_15,
     15: _migrate_to_16,
+    16: _migrate_to_17,
 }

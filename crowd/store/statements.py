@@ -97,6 +97,7 @@ _LEASE = (
     leases.c.state,
     leases.c.issued,
     leases.c.expires,
+    leases.c.differences,
 )
 SEAT = (  # one row: who sits there, what they did, the lease that waits for them (else the reserved one) and its pair
     sa.select(raters.c.status, raters.c.consent, raters.c.instructed, raters.c.last_vote)

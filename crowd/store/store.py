@@ -182,7 +182,7 @@ def clock_sentence(difference: float) -> str:
 
 # Transactions, and the store itself
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 # Of a rater's own change that shares the write lock: the rater, then the pair of the lease that is answered.
 _LOCK_RATER = sa.select(raters.c.rater).where(raters.c.rater == sa.bindparam("rater")).with_for_update()
 _ANSWERED_PAIR = sa.select(leases.c.pair).where(

@@ -91,6 +91,7 @@ leases = sa.Table(
     sa.Column("expires", sa.Float, nullable=False),
     sa.Column("batch", sa.Integer),  # the pair's, when it was shown
     sa.Column("propensity", sa.Float),
+    sa.Column("differences", sa.Integer),  # 1: the words that differ are underlined, 0: not; null: none could be
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("leases_due", "state", "expires"),
     sa.Index("leases_pair", "pair"),
@@ -130,7 +131,7 @@ votes = sa.Table(
     sa.Column("turns_seen", sa.Integer),  # turns of the context that were on the screen
     sa.Column("context_seconds", sa.Float),  # for how long any of it was
     sa.Column("marks", sa.Text),  # JSON: passages marked as wrong; null where it was not asked
-    sa.Column("differences", sa.Integer),  # 1: the words that differ were underlined, 0: not; null: none could be
+    sa.Column("differences", sa.Integer),  # as in leases
     sa.UniqueConstraint("rater", "pair"),
     sa.Index("votes_pair", "pair"),
 )

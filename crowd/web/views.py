@@ -25,7 +25,6 @@ from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.about import TooLong, told_of_rater
 from seedvote.crowd.rating.answer_sheet import CHOSEN, Given, read_sheet
 from seedvote.crowd.rating.answering import Noticed, PageView
-from seedvote.crowd.rating.differing import are_differences_shown
 from seedvote.crowd.rating.leasing import ShownPair, Step
 from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import self_test_proof
@@ -37,7 +36,7 @@ from seedvote.crowd.web.health import Pulse
 from seedvote.crowd.web.media import send_media
 from seedvote.crowd.web.study_request import KEPT, PageReply, PageVisit, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Device, Pair, Source
+from seedvote.dialogue.records import Device, Source
 
 rater_pages = Blueprint("hit", __name__)
 OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs
@@ -413,15 +412,8 @@ def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage,
     if isinstance(content, LiveOnPage):
         return talking.with_talk(request, content, due.layout), progress
     if isinstance(content, PairOnPage):
-        return replace(content, differs=_shows_differences(request, due)), progress
+        return replace(content, differs=due.differs), progress
     return content, progress
-
-
-def _shows_differences(request: StudyRequest, due: ShownPair) -> bool:
-    setting, seat = request.desk.rules.hit.differences, request.seat
-    if seat is None or not isinstance(due.pair, Pair):
-        return False
-    return bool(are_differences_shown(setting, request.desk.secret, seat.rater, due.pair))
 
 
 def _minutes_to_go(request: StudyRequest, step: Step) -> int | None:

@@ -4,12 +4,14 @@ import dataclasses
 import difflib
 import json
 import random
+import re
 
 import pytest
 import sqlalchemy as sa
 
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
+from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.differing import MOST_WORDS, are_differences_shown, find_differences
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.tables import votes
@@ -51,6 +53,9 @@ def near_pairs(number):
         ("हम सुबह चार बजे मिलेंगे", "हम सुबह पाँच बजे मिलेंगे", (["चार"], ["पाँच"])),
         ("one 😀 two three four", "one 😃 two three four", (["😀"], ["😃"])),
         ("a\r\nb  c\0 d", "a b c\0 d", None),
+        ("#️⃣ one two three", "*️⃣ one two three", (["#️⃣"], ["*️⃣"])),  # no sign is torn from what stands on it
+        ("ข้าวที่นี่", "ข้าวทีนี่", (["ที่"], ["ที"])),
+        ("ភាសាខ្មែរ", "ភាសាខ្សែរ", (["ខ្មែ"], ["ខ្សែ"])),
         ("a b c", "x y z", None),
         ("", "", None),
         ("", "a", None),
@@ -80,6 +85,26 @@ def test_what_is_left_is_the_same_in_both_and_as_much_as_can_be():
             assert rest[0] == rest[1] and len(rest[0]) >= sum(block.size for block in matcher.get_matching_blocks())
             assert len(rest[0]) >= 0.7 * 12
     assert highlighted > 100
+
+
+def test_both_boxes_align_the_texts_in_one_way():
+    draw, moved = random.Random(1), 0
+    for _ in range(200):
+        left = [draw.choice("abcdef") for _ in range(12)]
+        right = list(left)
+        for _ in range(2):
+            one, other = draw.randrange(12), draw.randrange(12)
+            right[one], right[other] = right[other], right[one]
+        texts = " ".join(left), " ".join(right)
+        found = find_differences(*texts)
+        assert find_differences(*texts[::-1]) == (found and found[::-1])
+        rest = [
+            re.sub("<span.*?</span>|<.*?>", "", box_differing(*some, "said")).split() for some in (texts, texts[::-1])
+        ]
+        if found:
+            moved += 1
+            assert rest[0] == rest[1]  # a word that counts as common in one box is common in the other
+    assert moved > 50
 
 
 def test_hostile_text_stays_text():
@@ -131,6 +156,37 @@ def test_what_was_shown_is_stored_undone_and_exported(url, tmp_path):
             stored = connection.execute(sa.select(votes.c.differences)).scalars().all()
         assert {(vote.rater, vote.pair): vote.differences for vote in found.votes} == expected
         assert set(expected.values()) == {True, False, None} and stored.count(None) == 3
+
+
+def stored_differences(desk):
+    with desk.store.read() as connection:
+        return connection.execute(sa.select(votes.c.differences).order_by(votes.c.vote)).scalars().all()
+
+
+def test_what_was_shown_is_stored_whatever_changes_before_the_answer(url, tmp_path):
+    with desk_of(url, tmp_path, dataclasses.replace(SHORT, differences="on"), near_pairs(6)[:5]) as desk:
+        ann = seated(desk, "ann")
+        first = desk.next_step(ann).shown
+        take_up(desk.store, SHORT, now=1.0)  # nobody has voted
+        desk.read_rules()
+        assert first.differs and desk.next_step(ann).shown == first
+        bob = seated(desk, "bob")
+        assert not desk.next_step(bob).shown.differs
+        for seat in (ann, bob):
+            desk.answer(seat, desk.next_step(seat).shown.token, "left", 1.0)
+        assert stored_differences(desk) == [1, None]
+
+
+def test_half_that_was_drawn_stays_where_the_secret_is_rotated(url, tmp_path):
+    with desk_of(url, tmp_path, HALF, near_pairs(6)[:5]) as desk:
+        seats = [seated(desk, f"r{n}") for n in range(6)]
+        shown = [desk.next_step(seat).shown for seat in seats]
+        for secret in ("one", "two", "three"):
+            desk.secret = secret
+            assert [desk.next_step(seat).shown.differs for seat in seats] == [pair.differs for pair in shown]
+        for seat, pair in zip(seats, shown, strict=True):
+            desk.answer(seat, pair.token, "left", 1.0)
+        assert stored_differences(desk) == [int(pair.differs) for pair in shown]
 
 
 def test_page_shows_what_is_stored_whatever_a_form_says(url, tmp_path):

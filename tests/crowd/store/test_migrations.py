@@ -17,7 +17,7 @@ from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seate
 
 ADAPTIVE = {
     "pairs": ("target", "batch", "propensity"),
-    "leases": ("batch", "propensity"),
+    "leases": ("batch", "propensity", "differences"),
     "votes": ("marks", "differences"),
 }
 OLD = Path(__file__).with_name("store_0_2_0.sql")
@@ -172,7 +172,8 @@ def test_a_store_from_before_differences_goes_on(tmp_path, url):
         seat = seated(desk, "w")
         vote(desk, seat)
         with desk.store.write() as connection:
-            connection.exec_driver_sql("ALTER TABLE votes DROP COLUMN differences")
+            for table in ("votes", "leases"):
+                connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN differences")
             put(connection, "schema", "15")
     store = open_store(url)
     try:
@@ -192,8 +193,8 @@ def test_a_store_from_before_live_conversations_goes_on(tmp_path, url):
         with desk.store.write() as connection:
             for table in (messages, replies):
                 table.drop(connection)
-            for column in ("marks", "differences"):
-                connection.exec_driver_sql(f"ALTER TABLE votes DROP COLUMN {column}")
+            for column in ("votes.marks", "votes.differences", "leases.differences"):
+                connection.exec_driver_sql("ALTER TABLE {} DROP COLUMN {}".format(*column.split(".")))
             put(connection, "schema", "13")
     store = open_store(url)
     try:
