@@ -220,7 +220,7 @@ def join_pairs(table: RawTable, stated: Mapping[str, str]) -> tuple[RawTable, st
         return None
     two_columns = system_columns(table, {ours: theirs for ours, theirs in stated.items() if ours in SIDES})
     used = [system, value, *([two_columns.a, two_columns.b] if two_columns else [])]
-    cells, systems = table.text(value), name_systems_of_places(table, {**stated, "system": ""}, system).text(system)
+    cells, systems = table.text(value), name_systems_of_places(table, stated, system).text(system)
     others = {name: table.text(name) for name in table.names if name not in used}
     shared = [name for name, texts in others.items() if all(texts[first] == texts[second] for first, second in twos)]
     scores = [
@@ -296,13 +296,14 @@ def name_systems_of_places(table: RawTable, stated: Mapping[str, str], column: s
     ):
         return table
     stated_systems = {ours: theirs for ours, theirs in stated.items() if ours in SIDES}
-    if (
-        "system" in stated
-        and not stated_systems
-        and all(meaning_of_word is not None and meaning_of_word.kind == "letter" for meaning_of_word in meant.values())
-    ):
+    are_letters = all(
+        meaning_of_word is not None and meaning_of_word.kind == "letter" for meaning_of_word in meant.values()
+    )
+    if "system" in stated and not stated_systems and are_letters:
         return table  # whoever names the column says that these letters are systems
     systems = system_columns(table, stated_systems) if len(set(words)) == 2 else None
+    if systems is None and are_letters and SYSTEM_WORDS & {*plain_name(leaf_name(name)).split("_")}:
+        return replace(table, notes=(*table.notes, f"{' and '.join(words[:4])} of {name} are taken for systems"))
     kinds = {
         "places" if meaning_of_word and meaning_of_word.kind == "place" else "letters"
         for meaning_of_word in meant.values()

@@ -40,6 +40,7 @@ OWN = {"pair", "rater", "choice", "round", "left"}  # columns of our own votes, 
 NO_ANSWERS = ("rejected", "discarded", "draft", "cancelled", "canceled", "skipped")  # states in which an answer is none
 TOO_LATE = 1e11  # seconds since 1970 (the year 5138); a larger number is in milliseconds and not a time here
 MOST_TRIED, MOST_WAYS = 20_000, 12  # rows of a table whose ways are tried, and ways that are printed
+FEWEST_TURNED = 5  # votes that a rater gives both ways on one pair, and every later vote does
 ZONES = {"UTC": "+0000", "GMT": "+0000", "PST": "-0800", "PDT": "-0700"}
 COUNTS_FOR_IT = ", so a liking for that side counts as one for the system"
 LETTERS: tuple[Choice, ...] = ("a", "b", "tie")
@@ -287,7 +288,7 @@ def _usable_rows(
     _ask_what_blanks_are(rows, cells.get("status"), winners)
     raters, states, submissions = (cells.get(field) for field in ("rater", "status", "submission"))
     counted: list[int] = []
-    sent, voted, again = set[str](), set[tuple[str, ...]](), 0
+    sent, voted, again, turned = set[str](), dict[tuple[str, ...], str](), 0, 0
     for row in _first_to_last(table, names):
         word = rows.choice[row]
         kind = winners.words[word].kind
@@ -310,10 +311,17 @@ def _usable_rows(
         elif rater and vote in voted and not own:
             dropped["a later vote of the same rater on the same pair"] += 1
             again += 1
+            turned += word != voted[vote]
         else:
             counted.append(row)
-            voted.add(vote)
+            voted[vote] = word
         sent.add(submission)
+    if turned == again >= max(FEWEST_TURNED, 0.8 * len(counted)):
+        raise InputError(
+            f"{table.path}: the same rater gives one answer and another on the same pair, {again:,} times of "
+            f"{len(counted):,}. So {names['choice']} names the response that a row is about, and no choice. Compare "
+            f"ratings of responses by python -m analysis ratings {table.path} --columns system={names['choice']}"
+        )
     if again > len(counted):
         raise Unclear(
             f"{table.path}: {again:,} of {again + len(counted):,} answers are a further one of the same rater on the "

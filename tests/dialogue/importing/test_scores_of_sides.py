@@ -2,7 +2,7 @@
 
 import pytest
 
-from seedvote.analysis.votes.inputs import ratings_of
+from seedvote.analysis.votes.inputs import ratings_of, study_of_table
 from seedvote.dialogue.errors import InputError
 from tests.analysis import worlds_tables as worlds
 from tests.dialogue.importing.layouts import table
@@ -39,6 +39,22 @@ def test_a_rating_of_a_place_is_that_of_the_system_that_stood_there(tmp_path):
     bare = [{name: cell for name, cell in row.items() if "model" not in name} for row in rows]
     with pytest.raises(InputError, match=r"position holds sides \(.*\) and no systems"):
         means(tmp_path, bare, columns={"system": "position"})
+
+
+@pytest.mark.parametrize("measure", ["score", "rank"])
+def test_letters_of_a_column_of_systems_are_systems_and_those_of_places_are_nobodys(measure, tmp_path):
+    def rows(column):
+        return [
+            {"item": f"i{n}", "rater": f"r{n % 5}", column: letter, measure: value + 3 * (measure == "score")}
+            for n in range(20)
+            for letter, value in (("A", 1), ("B", 2))
+        ]
+
+    named = study_of_table(worlds.write(tmp_path / "named.csv", rows("model")))
+    assert (named.ratings or named.votes).systems == ("A", "B")
+    for place in ("response", "side"):
+        with pytest.raises(InputError, match=f"{place} (holds sides|names the response)|no column 'choice'"):
+            study_of_table(worlds.write(tmp_path / f"{place}.csv", rows(place)))
 
 
 def test_scores_that_look_like_ranks_are_asked_about(tmp_path):
