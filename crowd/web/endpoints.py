@@ -35,6 +35,7 @@ GRACE = 10.0  # seconds after its time for which a call is waited for before it 
 STORE_PATIENCE = 60.0  # seconds for which the outcome of a call is offered to a store that is away
 GONE = "its server ended while it was asked for"
 EMPTY = "the reply was empty"
+MOST_TOKENS = 2**31 - 1  # that a store can hold; a usage of more is none
 ALIVE: set[str] = set()  # those of this process
 
 
@@ -67,6 +68,8 @@ class Endpoints:
                 f"{system.name} needs a key: set the environment variable {system.key} for the server, or leave key "
                 "out."
             )
+        if not (key.isascii() and key.isprintable()):
+            raise InputError(f"The key in {system.key} holds a sign that no header can carry. Copy it again.")
         return key
 
     # From the pages
@@ -153,9 +156,9 @@ class Endpoints:
             call = self._take_call(key, rule)
             if call is None:
                 return
-            outcome = self._send(call, rule)
-            losses += outcome.is_lost or (outcome.reply is not None and outcome.reply.empty)
+            outcome = self._send_safely(call, rule)
             result = self._read(outcome)
+            losses += result.is_charged
             wait = max(waits, outcome.wait or 0.0) if not outcome.is_lost else 0.0
             has_time = time.monotonic() + wait - began < rule.timeout and not self._ending.is_set()
             may_pass = outcome.reply is not None or outcome.wait is not None
@@ -168,6 +171,14 @@ class Endpoints:
     def _take_call(self, key: ReplyKey, rule: LiveRule) -> SentCall | None:
         until = self.desk.clock() + 2 * rule.timeout + GRACE  # a reply that drips may take twice its time
         return self.desk.change(lambda moment: talks.send_call(moment, key, self.server, until))
+
+    def _send_safely(self, call: SentCall, rule: LiveRule) -> TryOutcome:
+        """Whatever goes wrong has an outcome: else its rater would wait until the call is given up."""
+        try:
+            return self._send(call, rule)
+        except Exception as error:
+            LOG.exception("endpoint", extra={"facts": {"error": type(error).__name__}})
+            return TryOutcome(None, f"the call ended with {type(error).__name__}", is_lost=True, wait=0.0)
 
     def _send(self, call: SentCall, rule: LiveRule) -> TryOutcome:
         system = rule.system(call.system)
@@ -194,11 +205,11 @@ class Endpoints:
         if reply is None:
             LOG.warning("endpoint", extra={"facts": {"trouble": outcome.trouble[:80], "lost": outcome.is_lost}})
             return CallResult(why=outcome.trouble, is_charged=outcome.is_lost, is_lost=outcome.is_lost)
-        facts = {"finish": reply.finish, "model": reply.model, "seconds": reply.seconds}
-        usage = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out}
-        if reply.empty:
-            return CallResult(why=EMPTY, is_charged=True, **facts, **usage)  # type: ignore[arg-type]
-        return CallResult(reply.spoken.replace("\0", ""), **facts, **usage)  # type: ignore[arg-type]
+        text = _storable(reply.spoken).strip()
+        facts = {"finish": _storable(reply.finish), "model": _storable(reply.model), "seconds": reply.seconds}
+        usage = {"tokens_in": _storable_count(reply.tokens_in), "tokens_out": _storable_count(reply.tokens_out)}
+        why = "" if text else EMPTY
+        return CallResult(text, why=why, is_charged=not text, **facts, **usage)  # type: ignore[arg-type]
 
     def _settle(self, call: SentCall, result: CallResult, *, asks_again: bool) -> bool:
         """Store what came of a call, also if the store is away for a while: it was paid for."""
@@ -211,3 +222,16 @@ class Endpoints:
                 if time.monotonic() > until:
                     raise
             time.sleep(0.5)
+
+
+def _storable(text: str) -> str:
+    """What any database takes of a text: JSON can hold a NUL, and half of a character.
+
+    >>> _storable("a" + chr(0) + "b" + chr(0xD800))
+    'ab?'
+    """
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def _storable_count(tokens: int | None) -> int | None:
+    return tokens if tokens is not None and tokens <= MOST_TOKENS else None

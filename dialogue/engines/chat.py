@@ -102,7 +102,8 @@ class Reply:
         >>> Reply("<think>Is it A? No.</think> B", 1, 1, 0.1, "m").spoken
         'B'
         """
-        speech = THOUGHT_ENDS.sub("", self.text, count=1)
+        thoughts = THOUGHT_ENDS.match(self.text)  # `sub` would try at every character of a text without any
+        speech = self.text[thoughts.end() :] if thoughts else self.text
         return "" if THOUGHT_BEGINS.match(speech) else speech.strip()
 
     @property
@@ -466,10 +467,14 @@ def _join_stream(text: str, endpoint: Endpoint, attempt: _Try) -> Any:
         if not isinstance(event, Mapping):
             continue
         answer |= {name: event[name] for name in ("model", "usage") if event.get(name)}
-        for choice in (event.get("choices") or ())[:1]:
-            finish = choice.get("finish_reason") or finish
-            for name, column in parts.items():
-                column.append((choice.get("delta") or {}).get(name) or "")
+        try:
+            for choice in (event.get("choices") or ())[:1]:
+                finish = choice.get("finish_reason") or finish
+                for name, column in parts.items():
+                    column.append("" + ((choice.get("delta") or {}).get(name) or ""))
+        except (TypeError, AttributeError) as error:
+            attempt.lose()
+            raise InputError(f"{endpoint.url} sent an event that is no part of a reply: {data[:80]!r}.") from error
     if not finish:
         attempt.lose()
         raise InputError(f"{endpoint.url} broke off its stream of events before the end. {KEPT}")
@@ -543,7 +548,7 @@ def _send_once(
     except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
         was_sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
         return TryOutcome(None, str(error) or type(error).__name__, is_lost=was_sent, wait=0.0), ""
-    text = content.decode(answer.encoding or "utf-8", "replace")
+    text = _decode(content, answer.encoding)
     if endpoint.key and len(endpoint.key) >= (LONG_KEY if answer.status_code == 200 else 1):
         text = text.replace(endpoint.key, "[key]")
     if answer.status_code != 200:
@@ -557,6 +562,18 @@ def _send_once(
         return TryOutcome(reply_of(parsed, endpoint.url, round(time.monotonic() - began, 3))), ""
     except InputError as error:
         return TryOutcome(None, str(error)[:SHOWN], is_lost=True, wait=0.0), ""
+
+
+def _decode(content: bytes, encoding: str | None) -> str:
+    """The text of an answer; JSON is UTF-8 wherever a header names what is no encoding of texts.
+
+    >>> _decode(b"Hi.", "hex")
+    'Hi.'
+    """
+    try:
+        return content.decode(encoding or "utf-8", "replace")
+    except (LookupError, ValueError):
+        return content.decode("utf-8", "replace")
 
 
 def _read_in_time(answer: httpx.Response, until: float) -> bytes:

@@ -16,7 +16,7 @@ from seedvote.crowd.web.app import study_token
 from seedvote.crowd.web.endpoints import Endpoints
 from seedvote.dialogue.errors import InputError
 from tests.crowd.arena import NAMES, hit_of, make_topics, rows_of
-from tests.crowd.study import check_books, desk_of
+from tests.crowd.study import check_books, database, desk_of
 from tests.crowd.visitor import FETCH, Visitor, live
 from tests.dialogue.engines.chat_server import ChatServer
 from tests.house.waiting import wait_for
@@ -134,6 +134,57 @@ def test_trouble_passes_and_money_is_counted_truly(tmp_path, trouble):
             assert len(set(ours.names)) == 1
 
 
+EVENTS = {"Content-Type": "text/event-stream"}
+UNKIND = {
+    "half a character": ({"content": f"{WHOLE} \ud800"}, 1),
+    "a NUL alone": ({"content": "\0"}, 2),
+    "a NUL in a name": ({"content": WHOLE, "model": "a\0b", "finish": "\ud800"}, 1),
+    "a usage that no store can hold": (
+        {"content": WHOLE, "usage": {"prompt_tokens": 10**30, "completion_tokens": 2}},
+        1,
+    ),
+    "an encoding of no text": ({"content": WHOLE, "headers": {"Content-Type": "application/json; charset=hex"}}, 1),
+    "events with a table of choices": ({"raw": b'data: {"choices": {"a": 1}}\n\n', "headers": EVENTS}, 2),
+    "events with words for choices": ({"raw": b'data: {"choices": ["x"]}\n\n', "headers": EVENTS}, 2),
+    "events with a number for words": (
+        {"raw": b'data: {"choices": [{"delta": {"content": 5}, "finish_reason": "stop"}]}\n\n', "headers": EVENTS},
+        2,
+    ),
+    "a prompt of fewer tokens than it can have": (
+        {"content": WHOLE, "usage": {"prompt_tokens": 1, "completion_tokens": 9}},
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_unkind_answers_leave_nobody_waiting_and_are_counted(tmp_path, kind):
+    with database(kind, tmp_path) as url, ChatServer() as ours, ChatServer() as theirs:
+        hit = hit_of(ours.url, theirs.url, live={"turns": [1, 50]})
+        with desk_of(url, tmp_path, hit, make_topics(1)):
+            pass
+        with live(url, hit) as app:
+            desk, ann = app.extensions["desk"], visit(app)
+            for number, (trouble, (how, calls)) in enumerate(UNKIND.items(), 1):
+                ours.script = [how]
+                ann.say()
+                assert ann.stage() == "choose", trouble
+                (row,) = [row for row in rows_of(desk) if (row.number, row.side) == (number, "a")]
+                assert (row.calls, row.bound) == (calls, 0), trouble
+                assert row.spent > calls * 0.0139, trouble  # each call is counted, if at no more than its usage
+                assert row.doubted == ("tokens" in trouble or "usage" in trouble), trouble
+            app.extensions["endpoints"].finish(5)
+
+
+def test_failure_of_our_own_leaves_nobody_waiting(tmp_path, monkeypatch):
+    with arena(tmp_path) as (app, _ours, _theirs):
+        monkeypatch.setattr(asking, "ask_once", lambda *args: 1 / 0)
+        ann = visit(app)
+        ann.say()
+        assert ann.stage() == "failed"
+        assert {row.lost for row in rows_of(app.extensions["desk"])} == {2}
+
+
 def test_refused_key_is_told_to_nobody_and_the_pair_goes_back(tmp_path, monkeypatch):
     monkeypatch.setenv("OURS_KEY", "wrong-key-of-sixteen-or-more")
     with arena(tmp_path, key=KEY, prices={"price_in": 1.0, "price_out": 1.0, "key": "OURS_KEY"}) as (app, ours, theirs):
@@ -162,6 +213,12 @@ def test_server_does_not_start_without_the_key_that_is_named(tmp_path):
         pytest.raises(InputError, match="set the environment variable NO_SUCH_KEY"),
         arena(tmp_path, prices={"key": "NO_SUCH_KEY"}),
     ):
+        pass
+
+
+def test_server_does_not_start_with_a_key_that_no_header_takes(tmp_path, monkeypatch):
+    monkeypatch.setenv("ODD_KEY", "Schl\u00fcssel")
+    with pytest.raises(InputError, match="ODD_KEY"), arena(tmp_path, prices={"key": "ODD_KEY"}):
         pass
 
 

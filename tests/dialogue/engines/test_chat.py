@@ -149,6 +149,11 @@ def test_what_a_model_thinks_is_not_what_it_says(text, spoken):
     assert reply.spoken == spoken and reply.empty is (not spoken) and reply.text == text
 
 
+def test_long_reply_without_thoughts_is_read_in_one_pass():
+    text = "x" * 1_000_000  # a pass from each of its characters would take minutes
+    assert Reply(text, 1, 1, 0.1, "m").spoken == text
+
+
 def test_an_error_in_one_call_loses_none_of_the_others_that_were_paid_for(server, tmp_path):
     """Three calls are under way when the first one fails: what the others cost must not be paid again."""
     server.script = [{}, {}, {"status": 401}]
