@@ -190,6 +190,8 @@ def next_step(moment: Moment, seat: Seat, seen_checks: Sequence[Any] | None = No
         if before := _before_pairs(moment, seated):
             return before
     if (owed := seated.waiting or owed_elsewhere) is not None:
+        if (money := _check_money(moment, owed)) != "show":
+            return _without_pair(moment, seated, money)
         return _make_task_step(seated, _renew_lease(moment, seated, owed))
     due = _lease_next(moment, seated, offer)
     return _make_task_step(seated, due) if isinstance(due, ShownPair) else _without_pair(moment, seated, due)
@@ -244,6 +246,15 @@ def _check_offer(moment: Moment, seated: SeatedRater, row: Any) -> tuple[OfferSt
             moment, moment.rules.form.record_of(row.body), first_checks=min(first_checks, seated.life.unseen)
         )
     return decision, row
+
+
+def _check_money(moment: Moment, owed: Any) -> Literal["show", "wait", "spent"]:
+    """Whether a live conversation may go on; what it was promised went to others when its pair did."""
+    if not moment.rules.form.is_live or owed.state != "expired":
+        return "show"
+    moment.needs_study()
+    release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
+    return talk_money.resume_offer(moment, owed.lease)
 
 
 def _after_release(
@@ -361,6 +372,7 @@ def _lease_next(moment: Moment, seated: SeatedRater, offer: Offer) -> ShownPair 
             moment.needs_study()
             # what was reserved for who was let in has room for the first checks too
             if seated.reserved is None:
+                release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
                 record = moment.rules.form.record_of(check.body)
                 if (money := talk_money.pair_offer(moment, record, first_checks=0)) != "show":
                     return money

@@ -140,7 +140,7 @@ def show_talk(moment: Moment, page: LiveOnPage, layout: str) -> tuple[LiveOnPage
     is_unopened = not talk.replies and opening_asks(talk.pair)
     if is_unopened or (stage in ("say", "choose") and talk.number < rule.turns[1]):
         need = sum(_bounds(talk, rule, 0).values()) if is_unopened else _next_bound(talk, rule)
-        is_spent = not talk_money.has_room(moment, rule, need, but=talk.lease)
+        is_spent = not _has_room(moment, rule, row, need)
     may_return = stage == "failed" and any(row.again >= HANDS_BACK for row in talk.newest)
     if is_spent and stage in ("say", "wait"):
         stage, may_return = "failed", True
@@ -212,7 +212,7 @@ def open_talk(moment: Moment, seat: Seat, token: str) -> list[ReplyKey]:
         return []
     rule = rule_of(moment)
     bounds = _bounds(talk, rule, 0)
-    if not talk_money.has_room(moment, rule, sum(bounds.values()), but=talk.lease):
+    if not _has_room(moment, rule, row, sum(bounds.values())):
         return []
     return _queue(moment, talk, bounds, 0)
 
@@ -227,7 +227,7 @@ def say(moment: Moment, seat: Seat, token: str, number: int, text: str) -> list[
         raise Refused("this message is not the next one")
     talk = _with_message(talk, text)
     bounds = _bounds(talk, rule, number)
-    if not talk_money.has_room(moment, rule, sum(bounds.values()), but=talk.lease):
+    if not _has_room(moment, rule, row, sum(bounds.values())):
         return []
     _hold(moment, seat, row)
     later(
@@ -252,6 +252,13 @@ def _may_go_on(moment: Moment, seat: Seat) -> bool:
     """Whether the study runs and has not ended this rater's work."""
     seated = read_seated_rater(moment, seat)
     return seated.state == "running" and seated.status != "blocked"
+
+
+def _has_room(moment: Moment, rule: LiveRule, row: Any, more: float) -> bool:
+    """Whether there is money for these calls; where the pair went back to the pool, for all that is to be promised."""
+    if row.state == "expired":
+        more = max(more, talk_money.promise_of(moment, rule, row.lease))
+    return talk_money.has_room(moment, rule, more, but=row.lease)
 
 
 def _hold(moment: Moment, seat: Seat, row: Any) -> None:
@@ -302,7 +309,7 @@ def ask_again(moment: Moment, seat: Seat, token: str, number: int) -> list[Reply
         return []
     bounds = _bounds(talk, rule, number)
     keys = [ReplyKey(row.lease, number, reply.side) for reply in failed]
-    has_room = talk_money.has_room(moment, rule, sum(bounds[key.side] for key in keys), but=row.lease)
+    has_room = _has_room(moment, rule, row, sum(bounds[key.side] for key in keys))
     _hold(moment, seat, row)
     for key in keys:
         change: dict[str, Any] = {"again": replies.c.again + 1}
@@ -437,8 +444,9 @@ def settle_call(moment: Moment, call: SentCall, result: CallResult, server: str)
     facts: dict[str, Any] = {"until": None, "bound": 0.0, "why": result.why, "lost": row.lost + result.is_lost}
     is_answer = bool(result.text)
     if is_answer or (result.is_charged and not result.is_lost):
-        doubted = talk_money.is_doubtful(result.text, result.tokens_in, result.tokens_out)
-        charge = talk_money.charge_of(system, row.bound, result.text, result.tokens_in, result.tokens_out)
+        tokens = (result.tokens_in, result.tokens_out)
+        doubted = talk_money.is_doubtful(call.messages, result.text, *tokens)
+        charge = row.bound if doubted else talk_money.price(system, tokens[0] or 0, tokens[1] or 0)
         facts |= {"spent": row.spent + charge, "doubted": row.doubted + doubted, "model": result.model}
         facts |= {"tokens_in": result.tokens_in, "tokens_out": result.tokens_out, "finish": result.finish}
     elif result.is_charged:

@@ -430,9 +430,58 @@ def test_money_used_up_begins_nothing_and_lets_who_is_talking_vote(tmp_path):
         assert money_of(desk).spent <= desk.rules.hit.live.budget
 
 
+def tight(tmp_path, factor, **live):
+    """A study whose budget is so many times the bound of a shortest conversation."""
+    topics = make_topics(3)
+    budget = factor * talk_bound(hit_of(live=live).live, topics[0])
+    return desk_of(f"sqlite:///{tmp_path}/s", tmp_path, hit_of(live={**live, "budget": budget}), topics)
+
+
+def test_who_comes_back_late_waits_for_the_money_that_went_to_others(tmp_path):
+    with tight(tmp_path, 1.3) as desk:
+        ann, bob = Guest(desk, "ann"), Guest(desk, "bob")
+        token = ann.token
+        desk.clock.now += 700
+        assert bob.token
+        assert desk.next_step(ann.seat).stage == "wait"
+        assert desk.change(lambda moment: talks.say(moment, ann.seat, token, 1, "Hello.")) == []
+        assert not bob.page().is_spent
+        bob.talk()
+        assert bob.vote()[0] == "saved"
+        desk.clock.now += 700  # what bob was given next is given back
+        assert ann.token == token
+        ann.talk()
+        assert ann.vote()[0] == "saved"
+
+
+def test_who_may_vote_holds_back_no_money_also_after_an_undo(tmp_path):
+    with tight(tmp_path, 1.3) as desk:
+        ann = Guest(desk, "ann")
+        token = ann.token
+        ann.talk()
+        assert money_of(desk).promised == 0
+        ann.vote()
+        promised = money_of(desk).promised
+        assert promised > 0
+        assert desk.undo(ann.seat, token)[0]
+        assert money_of(desk).promised == promised
+        assert money_of(desk).committed <= desk.rules.hit.live.budget
+
+
+def test_promise_holds_for_replies_of_long_words(tmp_path):
+    with tight(tmp_path, 1.0, turns=[3, 3], characters=10, reply_tokens=100) as desk:
+        ann = Guest(desk, "ann")
+        for _ in range(3):
+            assert not ann.page().is_spent
+            for key in ann.say("\U0001f600" * 10):
+                answer(desk, key, "eight by" * 100, tokens_in=None, tokens_out=None)  # counts at its bound
+        assert ann.vote()[0] == "saved"
+        assert money_of(desk).spent <= desk.rules.hit.live.budget
+
+
 def test_talk_that_lost_its_money_to_lost_calls_is_handed_back(tmp_path):
     topics = make_topics(1)
-    hit = hit_of(live={"budget": 1.3 * talk_bound(hit_of().live, topics[0])})
+    hit = hit_of(live={"budget": 1.2 * talk_bound(hit_of().live, topics[0])})
     with desk_of(f"sqlite:///{tmp_path}/s", tmp_path, hit, topics) as desk:
         ann = Guest(desk, "ann")
         for key in ann.say(LONGEST):
