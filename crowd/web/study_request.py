@@ -29,7 +29,7 @@ import flask
 from flask import Response, g, redirect, session
 from itsdangerous import BadData, URLSafeSerializer
 
-from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.desk import LONGEST_ID, Desk
 from seedvote.crowd.rating.leasing import Step
 from seedvote.crowd.rating.moment import Refused, Seat
 from seedvote.crowd.store.identity import media_name, seat_proof
@@ -45,6 +45,7 @@ LIFE = 14 * DAY  # seconds after its page was made, to the end of the day
 # of the one in a cookie, or kept by a script, which nobody passes on: its owner is to come back as who they were
 COOKIE_LIFE = 365 * DAY
 Use = Literal["seat", "kept"]
+MOST_SITTINGS = 2**31 - 1  # that a store can number
 SIGNED = 4096  # tokens whose signature a process remembers, because each request of a rater shows and makes the same
 _KINDS = (str, str, str, str, int, str, str, bool, str)
 _OLDER = (_KINDS[:8], _KINDS[:7], _KINDS[:6])  # what a token held before it had a version
@@ -104,8 +105,15 @@ def visit_of(
     else:
         until, values = older_until, _older_values(secret, token)
         fits = tuple(map(type, values)) in _OLDER
-    fits = fits and now < until and values[0] in get_args(Source)
+    fits = fits and now < until and values[0] in get_args(Source) and _is_storable(values)
     return PageVisit(cast(Source, values[0]), *values[1:]) if fits else None
+
+
+def _is_storable(values: Sequence[Any]) -> bool:
+    """Whether a store can hold these ids and the number of the sitting."""
+    return 0 <= values[4] <= MOST_SITTINGS and all(
+        len(text) <= LONGEST_ID and (not text or text.isprintable()) for text in (values[1], values[2], *values[8:])
+    )
 
 
 @lru_cache(16)

@@ -458,6 +458,18 @@ def test_a_cookie_of_any_shape_is_at_worst_a_newcomer(app):
     look()
 
 
+@pytest.mark.parametrize(
+    ("worker", "number", "rater"),
+    [("", 2**63, "p1"), ("", 10**30, "p1"), ("", -1, "p1"), ("x" * 500, 0, ""), ("a\0b", 0, ""), ("", 1, "a\0b")],
+)
+def test_a_seat_that_no_store_can_hold_is_a_newcomer_s(app, worker, number, rater):
+    desk: Desk = app.extensions["desk"]
+    seat = PageVisit("local", worker, "", "", number, rater=rater).token(desk.secret, desk.clock())
+    assert visit_of(desk.secret, seat, desk.clock()) is None
+    for path in PAGES:
+        assert is_a_newcomer(app, cookie_of(app, {"seat": seat}), path)
+
+
 def test_a_seat_of_any_shape_that_the_study_has_signed_is_at_worst_refused(app):
     desk: Desk = app.extensions["desk"]
     sign = URLSafeSerializer(desk.secret, salt="seat 2", signer_kwargs={"digest_method": hashlib.sha256})
