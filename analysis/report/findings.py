@@ -18,6 +18,10 @@ from seedvote.analysis.votes.scores.panel import UNSEEN, Method
 from seedvote.analysis.votes.study import Study
 
 MANY_RATERS = 60
+NO_SEEDS = "The table names systems and no training seeds, so it is unknown what other seeds would show."
+SEEDS_AS_SYSTEMS = (
+    "Every seed is a system of its own here, so the intervals are about these seeds and not about new ones."
+)
 
 
 def list_findings(
@@ -60,7 +64,8 @@ def _of_ratings(table: RatingsTable) -> Iterator[str]:
             "Ratings do not say what a person would have chosen with both responses in view. A difference too small "
             "for a step of the scale shows as equal."
         )
-    yield "The table names systems and no training seeds, so it is unknown what other seeds would show."
+    if "seed" not in table.ledger.columns:
+        yield NO_SEEDS
 
 
 def _of_votes(study: Study) -> list[str]:
@@ -100,7 +105,9 @@ def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
             if has_pairs
             else "There is no pairs.jsonl, so the votes cannot be traced to models and seeds."
             if study.votes.system_a is None
-            else "The table names systems and no training seeds, so it is unknown what other seeds would show."
+            else SEEDS_AS_SYSTEMS
+            if study.votes.ledger is not None and "seed_a" in study.votes.ledger.columns
+            else NO_SEEDS
         )
     if len({m.model for m in trained}) == 1:
         sentences.append(f"One architecture ({trained[0].model}): these results say nothing about other architectures.")

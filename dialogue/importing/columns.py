@@ -118,6 +118,7 @@ class Roles:
     texts: TextColumns | None = None
     left: LeftColumn | None = None
     suspects: Sequence[str] = ()  # columns of unknown name whose cells are sides
+    seeds: tuple[str, str] | tuple[()] = ()  # the columns of the seeds of a and b, where they tell systems apart
 
 
 TextColumns = TwoColumns

@@ -23,6 +23,7 @@ from seedvote.dialogue.importing.columns import (
     TwoColumns,
     answer_cells,
     commonest_spellings,
+    find_twins,
     plain_name,
 )
 from seedvote.dialogue.importing.meanings import TIED, Rows, same_text
@@ -40,6 +41,7 @@ OWN = {"pair", "rater", "choice", "round", "left"}  # columns of our own votes, 
 NO_ANSWERS = ("rejected", "discarded", "draft", "cancelled", "canceled", "skipped")  # states in which an answer is none
 TOO_LATE = 1e11  # seconds since 1970 (the year 5138); a larger number is in milliseconds and not a time here
 MOST_TRIED, MOST_WAYS = 20_000, 12  # rows of a table whose ways are tried, and ways that are printed
+SEED, SEEDS = "seed", ("seed_a", "seed_b")
 FEWEST_TURNED = 5  # votes that a rater gives both ways on one pair, and every later vote does
 ZONES = {"UTC": "+0000", "GMT": "+0000", "PST": "-0800", "PDT": "-0700"}
 COUNTS_FOR_IT = ", so a liking for that side counts as one for the system"
@@ -127,6 +129,7 @@ def _read_once(table: RawTable, stated: Stated) -> Judgements:
     table, roles, question = assign_roles(table, name, tool, stated)
     rows = _make_rows(table, roles)
     winners = _decide_winners(rows, tool, name, stated)
+    rows = _tell_seeds_apart(rows)
     form_name = form.form or ("table of votes" if name == "plain" else f"{name} table")
     return _make_judgements(
         rows, winners, stated, name, form_name + question, Counter(form.dropped), form.rater, form.read
@@ -200,6 +203,30 @@ def _make_rows(table: RawTable, roles: Roles) -> Rows:
     )
 
 
+def _tell_seeds_apart(rows: Rows) -> Rows:
+    """Systems as `model-seed`, as studies name them, where two columns name the seeds and a system has several."""
+    systems = rows.roles.systems
+    twins = [two for shared, two in find_twins(rows.table.names) if SEED in shared] if systems else []
+    if systems is None or len(twins) != 1:
+        return rows
+    (seeds,) = twins
+    sides = (seeds.b, seeds.a) if systems.turned else (seeds.a, seeds.b)
+    cells = [rows.table.text(name) for name in sides]
+    named = {*zip(rows.a, cells[0], strict=True), *zip(rows.b, cells[1], strict=True)}
+    if len(named) == len({system for system, _ in named}):
+        return rows
+    if seeds.kind != systems.kind:
+        raise InputError(
+            f"{rows.table.path}: {seeds.a} and {seeds.b} are seeds, and nobody knows which of them belongs to "
+            f"{systems.a}. Name the columns of seeds as those of the systems, e.g. {SEED}_a and {SEED}_b."
+        )
+    a, b = (
+        [f"{system}-{seed}" if seed else system for system, seed in zip(names, column, strict=True)]
+        for names, column in zip((rows.a, rows.b), cells, strict=True)
+    )
+    return replace(rows, a=a, b=b, roles=replace(rows.roles, seeds=sides))
+
+
 # What counts
 
 
@@ -232,6 +259,7 @@ def _make_judgements(
     columns_used = dict(names)
     if roles.systems is not None:
         columns_used |= {"system_a": roles.systems.a, "system_b": roles.systems.b}
+        columns_used |= dict(zip(SEEDS, roles.seeds, strict=False))
     if roles.left is not None:
         columns_used["left"] = roles.left.name
     columns_used |= {**rater, **{ours: theirs for ours, theirs in stated.columns.items() if theirs == IGNORED}}

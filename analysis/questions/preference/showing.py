@@ -216,27 +216,20 @@ def _of_these_raters(answer: PreferenceAnswer) -> Iterator[str]:
 
 
 def _where_raters_count_alike(answer: PreferenceAnswer) -> Iterator[str]:
-    """What the mean over raters shows and the mean over votes does not, or shows the other way round."""
-    shown = {(p.first, p.second): is_shown for p, is_shown in zip(answer.led, answer.shown, strict=True)}
-    differing = []
+    """Where the mean over raters shows a preference, and the mean over votes points the other way."""
+    leaders = {(preference.first, preference.second) for preference in answer.led}  # by the mean over votes
+    turned = []
     for net in answer.over_raters:
-        is_turned = (net.second, net.first) in shown  # the leader by votes stands first there
-        ends = (-net.high, -net.low) if is_turned else (net.low, net.high)
-        names = (net.second, net.first) if is_turned else (net.first, net.second)
-        if net.p_holm < 0.05 and (ends[1] < 0 or not shown[names]):
-            differing.append((names, ends))
-    if not differing:
+        led = (net.first, net.second) if net.value > 0 else (net.second, net.first)
+        if net.p_holm < 0.05 and led[::-1] in leaders:
+            turned.append((led, sorted((abs(net.low), abs(net.high)))))
+    if not turned:
         return
     busy = "Raters who gave many votes lean another way than the others."
-    if len(differing) > 1:
-        yield (
-            f"Where each rater counts the same, {len(differing)} comparisons show a preference that the mean over "
-            f"votes does not show. {busy}"
-        )
+    if len(turned) > 1:
+        yield f"Where each rater counts the same, {len(turned)} comparisons show the opposite preference. {busy}"
         return
-    ((first, second), (low, high)) = differing[0]
-    if high < 0:
-        first, second, low, high = second, first, -high, -low
+    (((first, second), (low, high)),) = turned
     interval = f"95 % interval {spell_points(low, high)} points"
     yield f"Where each rater counts the same, {first} leads {second} ({interval}). {busy}"
 

@@ -363,3 +363,30 @@ def test_the_advice_for_a_strange_word_leaves_it_out_where_it_is_no_vote(tmp_pat
 def test_a_dash_may_still_mean_a_tie(tmp_path):
     rows = [{**row, "choice": "-" if row["choice"] == "tie" else row["choice"]} for row in worlds.plain()]
     assert counted(reading(worlds.write(tmp_path / "dash.csv", rows), "--values", "tie=-")) == TRUE
+
+
+def seeded(column_a="seed_a", column_b="seed_b", seeds=(0, 1)):
+    """Votes on two models of two seeds each: one seed of alpha always loses, the other always wins."""
+    return [
+        {"pair": f"p{n}", "rater": f"r{n % 7}", "system_a": "alpha", "system_b": "beta", column_a: seeds[n % 2],
+         column_b: seeds[n // 2 % 2], "choice": "b" if n % 2 else "a"}
+        for n in range(40)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", [("seed_a", "seed_b"), ("system_a_seed", "system_b_seed"), ("a_seed", "b_seed")])
+def test_seeds_of_one_model_are_systems_of_their_own_as_in_a_study(names, tmp_path):
+    matches = reading(worlds.write(tmp_path / "seeds.csv", seeded(*names)))
+    assert matches.systems == ("alpha-0", "alpha-1", "beta-0", "beta-1")
+    won = {(one.first, one.second): (one.votes.choice == 0).mean() for one in contrasts(matches)}
+    assert {share for (first, _), share in won.items() if first == "alpha-0"} == {1.0}
+    assert {share for (first, _), share in won.items() if first == "alpha-1"} == {0.0}
+
+
+def test_one_seed_each_leaves_the_names_and_seeds_of_places_are_asked_about(tmp_path):
+    rows = seeded(seeds=(5, 5))
+    assert reading(worlds.write(tmp_path / "one.csv", rows)).systems == ("alpha", "beta")
+    winners = {"a": "alpha", "b": "beta"}
+    rows = [{**row, "choice": winners[row["choice"]]} for row in seeded("left_seed", "right_seed")]
+    with pytest.raises(InputError, match="left_seed and right_seed are seeds, and nobody knows"):
+        reading(worlds.write(tmp_path / "places.csv", rows))
