@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, digest
-from seedvote.dialogue.parts import FILES
+from seedvote.dialogue.parts import FILES, OWN_KEYS
 from seedvote.dialogue.records import Part
 from seedvote.dialogue.validity import field_names
 
@@ -44,9 +44,9 @@ SIGNS: tuple[tuple[re.Pattern[bytes], str, tuple[str, ...]], ...] = tuple(
         (rb"fLaC", "audio/flac", ("audio",)),
         (rb"OggS", "audio/ogg", ("audio", "video")),
         (rb"....ftyp(M4A|M4B)", "audio/mp4", ("audio",)),
-        (rb"....ftyp", "video/mp4", ("video", "audio")),
-        (rb"\x1aE\xdf\xa3", "video/webm", ("video", "audio")),
-        (rb"(\xef\xbb\xbf)?WEBVTT", "text/vtt", ("captions",)),
+        (rb"....ftyp(?!avi[fs]|hei[cfmsx]|hev[cmsx]|mif1|msf1)", "video/mp4", ("video", "audio")),
+        (rb"\x1aE\xdf\xa3.{0,60}?\x42\x82.{1,8}?webm", "video/webm", ("video", "audio")),
+        (rb"(\xef\xbb\xbf)?WEBVTT(?=[ \t\r\n]|\Z)", "text/vtt", ("captions",)),
     )
 )
 READABLE = {
@@ -66,17 +66,6 @@ class MediaFile:
     """What browsers are told that it is."""
     sha256: str
     size: int
-    changed: int
-    """When, in nanoseconds: with the size it says cheaply whether the file is still the same."""
-
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether what lies there is still what was read."""
-        try:
-            now = self.path.stat()
-        except OSError:
-            return False
-        return (now.st_size, now.st_mtime_ns) == (self.size, self.changed) or digest(self.path) == self.sha256
 
 
 def read_media(folder: Path, name: str, use: str) -> MediaFile:
@@ -86,19 +75,22 @@ def read_media(folder: Path, name: str, use: str) -> MediaFile:
         state = path.stat()
         if not path.is_file():
             raise InputError(f"{name} is no file.")
-        return _read_whole(path, name, use, state.st_size, state.st_mtime_ns)
+        # a copy may keep size and time of the file before it, but not the time at which its place on the disk changed
+        return _read_whole(path, name, use, state.st_size, (state.st_ino, state.st_mtime_ns, state.st_ctime_ns))
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or error}.") from error
 
 
 def find_inside(folder: Path, name: str) -> Path:
     """Where a file of this name lies, links followed; refused where that is outside of the folder."""
-    if re.match(r"[a-zA-Z][\w+.-]*:", name):
+    if re.match(r"[a-zA-Z][\w+.-]*://|data:", name):
         raise InputError(f"{name[:60]} is an address; raters load nothing from elsewhere. Save it beside the pairs.")
     if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name.replace("\\", "/")).parts or "\0" in name:
         raise InputError(f"{name} leads out of the folder of the pairs; put the file into that folder.")
     try:
         path, root = (folder / name).resolve(), folder.resolve()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name!a} is half a character, which no file's name can hold.") from error
     except (OSError, RuntimeError) as error:
         raise InputError(f"{name} cannot be read: {error}.") from error
     if root not in path.parents:
@@ -107,7 +99,7 @@ def find_inside(folder: Path, name: str) -> Path:
 
 
 @lru_cache(16384)  # a start reads the records several times, and a file may stand in many of them
-def _read_whole(path: Path, name: str, use: str, size: int, changed: int) -> MediaFile:
+def _read_whole(path: Path, name: str, use: str, size: int, _state: tuple[int, ...]) -> MediaFile:
     if size > LARGEST[use]:
         most = LARGEST[use] // MEGABYTE
         raise InputError(f"{name} has {size / MEGABYTE:,.1f} MB; {use} may have {most}. Make it smaller.")
@@ -117,7 +109,17 @@ def _read_whole(path: Path, name: str, use: str, size: int, changed: int) -> Med
         raise InputError(f"{name} is SVG, which can hold a script; save it as PNG.")
     if not (kind := kind_of(head, use)):
         raise InputError(f"{name} is not {READABLE[use]}, which {use} may be.")
-    return MediaFile(path, kind, digest(path), size, changed)
+    if use == "captions":
+        _check_captions(path, name)
+    return MediaFile(path, kind, digest(path), size)
+
+
+def _check_captions(path: Path, name: str) -> None:
+    """Browsers read WebVTT as UTF-8, whatever it was written in, and raters would read broken words."""
+    try:
+        path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is no UTF-8 ({error.reason}); save the captions as UTF-8.") from error
 
 
 def kind_of(head: bytes, use: str) -> str:
@@ -245,7 +247,7 @@ def media_in_body(body: str) -> Iterator[tuple[str, str, str]]:
         if isinstance(value, list):
             for item in value:
                 yield from walk(item)
-        elif isinstance(value, dict) and "sha256" in value and value.get("type") in FILES:
+        elif isinstance(value, dict) and "sha256" in value and value.get("type") in FILES and set(value) <= OWN_KEYS:
             yield from _files_of(Part(**value))
         elif isinstance(value, dict):
             for item in value.values():

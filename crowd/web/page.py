@@ -34,7 +34,7 @@ from seedvote.crowd.hit.languages import CATALOGUES, ENGLISH, TextsIn, texts_by_
 from seedvote.crowd.rating.answer_sheet import buttons_of
 from seedvote.crowd.rating.leasing import Ending
 from seedvote.crowd.rating.personal_data import KnownRater
-from seedvote.crowd.web.rendering import box_differing, box_text, show_literally
+from seedvote.crowd.web.rendering import box_differing, box_text, render_code, show_literally
 from seedvote.crowd.web.translated import TranslatedEnvironment
 
 if TYPE_CHECKING:
@@ -297,6 +297,7 @@ def jinja_environment(language: str = ENGLISH) -> Environment:
     jinja.filters.update(indented=indent_json)
     jinja.filters.update(
         literal=show_literally,
+        coded=render_code,
         boxed=box_text,
         differing=box_differing,
         paragraphs=split_paragraphs,

@@ -51,7 +51,7 @@ def render_text(text: str, rendering: Rendering) -> Markup:
     """
     if rendering == "literal" or not text.strip():
         return Markup()
-    return _render_markdown(text) if rendering == "markdown" else _render_code(text)
+    return _render_markdown(text) if rendering == "markdown" else render_code(text)
 
 
 @lru_cache(4096)  # the raters of a pair see the same texts, and those of an item the same context
@@ -87,7 +87,7 @@ def box_differing(text: str, other: str, box_class: str) -> Markup:
     return Markup('<p class="{}" dir="auto">{}</p>').format(box_class, words + escape(show_literally(text[place:])))
 
 
-def _render_code(text: str) -> Markup:
+def render_code(text: str) -> Markup:
     """Signs that turn the direction of what follows are named: in code they would show another program."""
     return Markup(DIRECTIONS.sub(lambda match: f'<span class="sign">U+{ord(match[0]):04X}</span>', str(escape(text))))
 

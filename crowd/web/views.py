@@ -33,13 +33,14 @@ from seedvote.crowd.store.tables import ASKED_LATER
 from seedvote.crowd.web import page, talking
 from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
 from seedvote.crowd.web.health import Pulse
-from seedvote.crowd.web.media import send_media
+from seedvote.crowd.web.media import MediaShelf, send_media
 from seedvote.crowd.web.study_request import KEPT, PageReply, PageVisit, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Device, Source
 
 rater_pages = Blueprint("hit", __name__)
 OWN: tuple[Source, ...] = ("local", "simulated")  # whose sittings we give out; marketplaces give out theirs
+LATER = 5  # seconds after which a page is asked for again that lacks a file
 OWN_PACE_FROM = 3  # answers from which a rater's own pace is taken
 View = Callable[..., PageReply]
 
@@ -358,6 +359,8 @@ def _page_of(request: StudyRequest, step: Step, note: page.Note) -> PageReply:
         return request.go(f"/instructions/{step.number}")
     hit, frame = request.desk.rules.hit, request.frame
     if step.stage == "task":
+        if _lacks_media(request, step):
+            return _show_later(request)
         return page.task_page(
             hit, frame, *_pair_on_page(request, step, _lease_to_undo(request, step)), note, step.filled
         )
@@ -416,6 +419,18 @@ def _pair_on_page(request: StudyRequest, step: Step, undo: str) -> tuple[OnPage,
     return content, progress
 
 
+def _lacks_media(request: StudyRequest, step: Step) -> bool:
+    """Whether a file of the pair is not here: nobody votes on what they cannot see."""
+    shelf: MediaShelf = current_app.extensions["media"]
+    return request.frame.is_rich and step.shown is not None and shelf.lacks(step.shown.pair)
+
+
+def _show_later(request: StudyRequest) -> Response:
+    retry = page.Retry(request.frame.to("/task"), LATER, sends=False)
+    at = page.SittingSoFar(retry=retry)
+    return make_response((page.message_page(request.desk.rules.hit, request.frame, "failed", at), 503))
+
+
 def _minutes_to_go(request: StudyRequest, step: Step) -> int | None:
     """What the rest of the sitting takes at the rater's own pace, before a few answers at that of the study."""
     pace = step.pace if step.pace and step.done >= OWN_PACE_FROM else request.desk.typical_pace()
@@ -431,13 +446,16 @@ def _go_on(request: StudyRequest, step: Step, note: page.Note) -> Response:
 
 def _json_of(request: StudyRequest, step: Step, note: page.Note = "") -> Response:
     undo = _lease_to_undo(request, step)
-    shown = _pair_on_page(request, step, undo) if step.stage == "task" else None
+    is_shown = step.stage == "task" and not _lacks_media(request, step)
+    shown = _pair_on_page(request, step, undo) if is_shown else None
     hit, frame = request.desk.rules.hit, request.frame
     is_saved = note in ("saved", "again", "late")
     saving: dict[str, Any] = {"note": note, "said": page.say_note(hit, frame, note), "saved": is_saved}
     saving |= {"next": frame.to("/task", last=undo), "progress": {"done": step.done, "of": step.of}}
     if is_saved and request.visit and current_app.extensions["config"].frame_ancestors:  # which loses cookies
         saving[KEPT] = request.visit.token(request.desk.secret, request.now, "kept")
+    if step.stage == "task" and not is_shown:  # the page that is asked for instead says so, and asks again
+        return jsonify(status="later", html="", **saving)
     if shown:
         return jsonify(status="task", html=page.pair_fragment(hit, frame, *shown, step.filled), **saving)
     request.way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for

@@ -3,6 +3,7 @@
 "use strict";
 {
   const SPACELESS = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]/; // no spaces between words
+  const MOST = 60; // of one page, as crowd/rating/marking.py takes
   let pen = null, first = null, pressed = null, passages = [], dragged = false;
   const form = () => document.querySelector("#pair");
   const bar = () => form()?.querySelector(".marking");
@@ -87,6 +88,9 @@
       return item;
     }));
     list.hidden = !passages.length;
+    const full = passages.length >= MOST;
+    for (const button of pens()) button.disabled = full;
+    if (full && pen !== null) take(null);
   }
 
   // A passage of the same kind that it meets becomes one with it.

@@ -48,7 +48,7 @@ def make_media_study(folder, real=1):
                 Part("image", file=f"{system}/1.png", alt="a flag", caption="A flag"),
             ),
             "audio": (Part("audio", file=f"{system}/1.wav", captions="said.vtt"),),
-            "tool": (CALL, Part("tool_result", "[]"), Part("text", f"Nothing, says {system}.")),
+            "tool": (CALL, Part("tool_result", "[]\u202e"), Part("text", f"Nothing, says {system}.")),
         }[kind]
         return Candidate(f"{kind} of {system}", system, 0, parts=parts)
 

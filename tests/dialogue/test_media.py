@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import json
+import os
 
 import pytest
 
@@ -97,6 +98,29 @@ def test_file_that_may_not_be_shown_is_refused_with_its_line(tmp_path, name, con
         media.with_hashes(record(Part(part, file=name)), study, "pairs.jsonl:7")
 
 
+def test_names_and_contents_that_browsers_would_stumble_over(tmp_path):
+    for name in ("gpt:1.png", "a b ü😀.png", "%2e%2e.png", "-rf.png", "a?b#c.png"):
+        (tmp_path / name).write_bytes(PNG)
+        assert media.read_media(tmp_path, name, "image").kind == "image/png"
+    with pytest.raises(InputError, match=r"ud800.png' is half a character"):
+        media.read_media(tmp_path, "\ud800.png", "image")
+    words = "WEBVTT\n\n00:00.000 --> 00:01.000\nGrüße"
+    for content, says in ((words.encode("latin-1"), "is no UTF-8"), (words.encode("utf-16"), "is not WebVTT")):
+        (tmp_path / "a.vtt").write_bytes(content)
+        with pytest.raises(InputError, match=says):
+            media.read_media(tmp_path, "a.vtt", "captions")
+    assert media.kind_of(b"WEBVTTX", "captions") == media.kind_of(b"\0\0\0\x18ftypheic", "video") == ""
+    matroska = b"\x1aE\xdf\xa3\x9fB\x86\x81\x01B\xf7\x81\x01B\xf2\x81\x04B\xf3\x81\x08B\x82"
+    assert media.kind_of(matroska + b"\x88matroska", "video") == ""  # Firefox plays none
+    assert media.kind_of(matroska + b"\x84webm", "video") == "video/webm"
+
+
+def test_field_of_a_user_that_looks_like_a_part_is_none():
+    body = {"pair": "p", "note": {"type": "image", "sha256": "x", "url": "../y"}, "a": {"parts": [
+        {"type": "image", "file": "a.png", "sha256": "y"}]}}  # fmt: skip
+    assert list(media.media_in_body(json.dumps(body))) == [("a.png", "image", "y")]
+
+
 def test_large_file_is_refused(tmp_path):
     with (tmp_path / "a.png").open("wb") as file:
         file.write(PNG)
@@ -111,9 +135,10 @@ def test_hash_follows_the_content_and_not_the_name(tmp_path):
     one, two = (media.with_hashes(record(Part("image", file=name)), tmp_path, "x") for name in ("a.png", "b.jpg"))
     assert one.a.parts[0].sha256 == two.a.parts[0].sha256 != ""
     assert media.read_media(tmp_path, "b.jpg", "image").kind == "image/png"
-    before = media.read_media(tmp_path, "a.png", "image")
-    (tmp_path / "a.png").write_bytes(PNG + b"!")
-    assert not before.is_unchanged
+    before, state = media.read_media(tmp_path, "a.png", "image"), (tmp_path / "a.png").stat()
+    (tmp_path / "a.png").write_bytes(PNG[:-1] + b"!")
+    os.utime(tmp_path / "a.png", ns=(state.st_atime_ns, state.st_mtime_ns))  # of the same size and time, as copies are
+    assert media.read_media(tmp_path, "a.png", "image").sha256 != before.sha256
     plain = record(Part("text", "words"))
     assert media.with_hashes(plain, tmp_path, "x") is not None and media.with_hashes(Candidate("x", "m"), tmp_path, "x")
 

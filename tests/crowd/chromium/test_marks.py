@@ -106,6 +106,18 @@ def test_words_without_spaces_can_be_chosen_one_by_one(arrive, server):
     assert page.locator("#pair.pen-on").count() == 0 and page.locator(".word[role]").count() == 0
 
 
+def test_a_page_that_is_full_takes_no_further_mark_and_can_still_be_saved(arrive, server):
+    page = arrive(server, "full")
+    begin(page)
+    full = [[0, k % 5, k % 5 + 1, k % 2] for k in range(60)]
+    page.evaluate(f"document.querySelector('#pair').elements.marks.value = JSON.stringify({full})")
+    page.evaluate("document.querySelector('main').append(document.createElement('i'))")  # it begins anew
+    wait_for(lambda: page.locator(".passages li").count() == 60)
+    assert page.locator(".pen:disabled").count() == 2 and barriers(page, "light") == []
+    page.get_by_role("button", name="Remove").first.click()
+    assert page.locator(".pen:disabled").count() == 0
+
+
 def test_without_script_nothing_is_asked(arrive, server):
     page = arrive(server, "plain", java_script_enabled=False)
     begin(page)

@@ -2,8 +2,10 @@
 
 import pytest
 
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair, Part, Utterance
 from tests.crowd.chromium.test_hit import WIDE, arrive, serve
-from tests.crowd.media import make_media_study
+from tests.crowd.media import make_media_study, picture
 from tests.house.barriers import barriers
 from tests.house.waiting import PATIENCE, wait_for
 
@@ -114,3 +116,86 @@ def test_captions_are_shown_and_one_recording_plays_at_a_time(arrive, server):
     second.evaluate("media => { media.loop = true; return media.play(); }")
     wait_for(lambda: first.evaluate("media => media.paused"))
     assert page.evaluate("playedShare(document.querySelector('audio')) > 0")
+
+
+RECORD = """async () => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 160, height: 100 });
+  const brush = canvas.getContext("2d"), recorder = new MediaRecorder(canvas.captureStream(20)), parts = [];
+  recorder.ondataavailable = ({ data }) => parts.push(data);
+  const drawing = setInterval(() => {
+    brush.fillStyle = `hsl(${performance.now()} 80% 50%)`;
+    brush.fillRect(0, 0, 160, 100);
+  }, 40);
+  recorder.start();
+  await new Promise((done) => setTimeout(done, 500));
+  await new Promise((done) => { recorder.onstop = done; recorder.stop(); });
+  clearInterval(drawing);
+  return [...new Uint8Array(await new Blob(parts).arrayBuffer())];
+}"""
+
+
+@pytest.fixture(scope="module")
+def videos(chromium, tmp_path_factory):
+    """A pair of two videos, which this browser has recorded, and a pair with a picture that breaks off."""
+    folder, page = tmp_path_factory.mktemp("videos"), chromium.new_page()
+    for name in ("1.webm", "2.webm"):
+        (folder / name).write_bytes(bytes(page.evaluate(RECORD)))
+    page.close()
+    (folder / "whole.png").write_bytes(picture("red"))
+    (folder / "cut.png").write_bytes(picture("red")[:40])
+    (folder / "said.vtt").write_text("WEBVTT\n\n00:00.000 --> 00:00.600\nHello.\n", encoding="utf-8")
+
+    asked = Utterance("user", "Show me.", (Part("text", "Show me."),))
+
+    def pair(name, *parts):
+        a, b = (Candidate("", "m", k, parts=(part,)) for k, part in enumerate(parts))
+        return Pair(name, f"{name}:1", (asked,), a, b, dialogue=name)
+
+    clips = (Part("video", file="1.webm", captions="said.vtt", alt="A clip"), Part("video", file="2.webm"))
+    pictures = (Part("image", file="whole.png"), Part("image", file="cut.png"))
+    write_records(folder / "given.jsonl", [pair("v", *clips), pair("p", *pictures)], signature="test", kind=Pair)
+    yield from serve(folder, folder / "given.jsonl", RULES.replace("sitting = 3", "sitting = 2"))
+
+
+@pytest.mark.parametrize("size", [WIDE, pytest.param(PHONE, marks=pytest.mark.slow)], ids=["desktop", "phone"])
+def test_videos_are_played_and_a_broken_picture_is_told(arrive, videos, size):
+    page = arrive(videos, f"rater-{size['width']}", viewport=size)
+    page.locator("button.go").click()
+    for number in (1, 2):
+        page.get_by_role("heading", name=f"Pair {number} of 2").wait_for()
+        if page.locator("video").count():
+            assert page.locator("video[autoplay]").count() == 0
+            wait_for(lambda: read_all(page) == ["VIDEO", "VIDEO"])
+            assert barriers(page, "dark", **size) == []
+            for video in page.locator("video").all():
+                assert page.evaluate(LOCKED) == 1
+                play(page, video)
+            wait_for(lambda: page.evaluate(LOCKED) == 0)
+        else:
+            page.locator("#note", has_text="Something on this page could not be loaded").wait_for()
+            page.locator("img.failed").wait_for()
+            wait_for(lambda: read_all(page) == ["IMG"])
+            page.locator("#note").evaluate("note => { note.textContent = ''; }")
+            page.evaluate("document.querySelector('.failed').classList.remove('failed'); lock()")
+            page.locator("img.failed").wait_for()  # also where it broke before the script was there
+            page.keyboard.press("1")
+            page.locator("#note", has_text="Something on this page could not be loaded").wait_for()
+            assert page.evaluate(LOCKED) == 1
+            page.evaluate("unseen.clear(); unlock()")
+        page.locator(".option").first.click()
+    page.locator("body.message").wait_for()
+
+
+def test_recording_that_names_no_length_or_a_wrong_one_counts_as_played_at_its_end(arrive, videos):
+    page = arrive(videos, "length")
+    page.locator("button.go").click()
+    page.get_by_role("heading", name="Pair 1 of 2").wait_for()
+    played = "{ length: 1, start: () => 0, end: () => 5 }"
+    for duration, ended, share in (
+        ("Infinity", "true", 1),
+        ("9", "true", 1),
+        ("Infinity", "false", 0),
+        ("10", "false", 0.5),
+    ):
+        media = f"{{ played: {played}, duration: {duration}, ended: {ended}, currentTime: 5 }}"
+        assert page.evaluate(f"playedShare({media})") == share

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import pytest
 import sqlalchemy as sa
@@ -13,6 +14,7 @@ from seedvote.crowd.hit.tables import MarksRule
 from seedvote.crowd.rating.marking import MOST, marks_as_sent, read_marks
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.tables import votes
+from seedvote.crowd.web.page import STATIC
 from seedvote.dialogue.errors import InputError
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, press, seated
 from tests.crowd.visitor import FETCH, Visitor, live
@@ -69,6 +71,11 @@ def test_forged_marks_are_refused(sent):
     if sent == "x":
         with pytest.raises(NoAnswer):
             read_marks("[[0, 0, 1, 0]]", RULE, [("a", Content("[image]", parts=(1,)))])
+
+
+def test_page_takes_no_more_marks_than_its_server():
+    (most,) = re.findall(r"MOST = (\d+);", (STATIC / "marks.js").read_text(encoding="utf-8"))
+    assert int(most) == MOST
 
 
 def test_hit_toml_says_what_may_be_marked():
