@@ -239,6 +239,8 @@ def _check_offer(moment: Moment, seated: SeatedRater, row: Any) -> tuple[OfferSt
         moment.needs_study()  # the last pairs may be those that others are just taking or giving back
         if moment.may_draw and moment.rules.hit.is_adaptive and places_left(moment.connection):
             raise NeedsBatch
+        if row is None and _has_full_pair(moment, seated.seat.rater):
+            decision = "wait"
     if decision == "show" and moment.rules.form.is_live:
         moment.needs_study()
         first_checks = max(0, moment.rules.assignment.first_checks - seated.life.checks)
@@ -255,6 +257,14 @@ def _check_money(moment: Moment, owed: Any) -> Literal["show", "wait", "spent"]:
     moment.needs_study()
     release_expired(moment.connection, moment.rules.assignment.votes_per_pair, moment.now)
     return talk_money.resume_offer(moment, owed.lease)
+
+
+def _has_full_pair(moment: Moment, rater: str) -> bool:
+    """Whether other raters hold all places of a pair of an adaptive study that this one has not seen."""
+    if not moment.rules.hit.is_adaptive:
+        return False
+    (open_pairs,) = fetch(moment.connection, (sql.OPEN_TO_RATER, {"rater": rater, "most": 1}))
+    return bool(open_pairs[0].pairs)
 
 
 def _after_release(
@@ -513,7 +523,8 @@ def read_outlook(moment: Moment, rater: str) -> Outlook:
     somebody = bool(open_pairs[0].open) or places_left(connection) > 0
     is_spent = moment.rules.form.is_live and talk_money.is_spent(moment)
     can_show = can_show and not capped and not is_spent
-    return Outlook(somebody, may_come or row is not None, can_show, capped, is_spent)
+    for_rater = may_come or row is not None or _has_full_pair(moment, rater)
+    return Outlook(somebody, for_rater, can_show, capped, is_spent)
 
 
 def over_for_all(connection: sa.Connection) -> Literal["complete", "stopped"] | None:

@@ -319,6 +319,7 @@ def count_life(moment: Moment, row: Any, version: int | None) -> Life:
 FRONT = (-1, 0)  # before every pair
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
 _LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # PostgreSQL plans for one row only if it sees LIMIT 1
+_HAS_ROOM = sa.or_(pairs.c.target.is_(None), pairs.c.live < pairs.c.target)
 _SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
 
 
@@ -351,8 +352,11 @@ class Frontier:
 
 
 def _select_first(version: Any, *, locked: bool, bounded: bool = False) -> sa.Select[Any]:
-    """The open pair of a version that comes next; `locked`: that nobody is changing now; `bounded`: by a frontier."""
-    query = sa.select(pairs).where(pairs.c.open == 1, pairs.c.version == version, ~_SEEN)
+    """The open pair of a version that comes next; `locked`: that nobody is changing now; `bounded`: by a frontier.
+
+    Of an adaptive study one with room: its pairs get unequal numbers of votes, so that with the fewest may be full.
+    """
+    query = sa.select(pairs).where(pairs.c.open == 1, pairs.c.version == version, ~_SEEN, _HAS_ROOM)
     if bounded:
         query = query.where(sa.tuple_(pairs.c.live, pairs.c.position) >= sa.tuple_(param("live"), param("position")))
     first = query.order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
@@ -399,7 +403,8 @@ class Offer:
     """What there is for a rater, as rows of the store."""
 
     pair: Any
-    """The row of NEXT_PAIR, or None: the rater has seen every pair that is short of votes."""
+    """The row of NEXT_PAIR, or None: the rater has seen every pair that is short of votes (of an adaptive study: has
+    room)."""
     due: Sequence[Any]
     """The rows of `query_due`. While there are any, there may be something better."""
     check: Any = None
