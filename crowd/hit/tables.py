@@ -85,7 +85,7 @@ class AdaptiveRule:
     floor: float = FLOOR
     """The part of each batch that all comparisons share alike."""
     batch: int | None = None
-    """Votes in a batch; a twentieth of all, where it is not said."""
+    """Votes in a batch; a twentieth of all, but 200 at most, where it is not said."""
     judge: str = ""
     """A file of verdicts in the study's folder; empty: no judge is asked where the answer is clear."""
 

@@ -20,7 +20,7 @@ import math
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from seedvote.crowd.store import statements as sql
 from seedvote.crowd.store.store import LEFT, Store, append_event, fetch, places_left, put, settings, unset
 from seedvote.crowd.store.tables import events, pairs, votes
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import placed_records
 from seedvote.dialogue.formulas.allocation import (
     Aim,
     ContrastPool,
@@ -50,7 +51,7 @@ from seedvote.dialogue.formulas.allocation import (
     spread_of_votes,
 )
 from seedvote.dialogue.judges import net_by_pair, read_verdicts
-from seedvote.dialogue.records import Pair
+from seedvote.dialogue.records import Pair, Verdict
 from seedvote.dialogue.seeds import child_random
 from seedvote.dialogue.systems import key_of, system_names
 
@@ -78,7 +79,16 @@ _WHICH: Any = sa.select(
 )
 _LAST_EVENT = sa.select(sa.func.max(events.c.event))
 _ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < pairs.c.target).label("any"))
-_SURPLUS = sa.select(votes.c.pair).where(votes.c.counted == 0, votes.c.failed.is_(None)).distinct()
+_SURPLUS = {  # pairs of a batch with votes that had no place; looked up pair by pair, not among all votes
+    "postgresql": sa.text(
+        "SELECT DISTINCT votes.pair FROM jsonb_to_recordset(CAST(:parts AS jsonb)) AS part(pair text) "
+        "JOIN votes ON votes.pair = part.pair WHERE votes.counted = 0 AND votes.failed IS NULL"
+    ),
+    "sqlite": sa.text(
+        "SELECT DISTINCT votes.pair FROM json_each(:parts) AS part CROSS JOIN votes "
+        "ON votes.pair = json_extract(part.value, '$.pair') WHERE votes.counted = 0 AND votes.failed IS NULL"
+    ),
+}
 _OPEN_PAIRS = {  # one statement for all pairs of a batch, which come as one value
     "postgresql": sa.text(
         "UPDATE pairs SET target = coalesce(target, 0) + part.places, batch = :number, propensity = part.chance, "
@@ -151,14 +161,26 @@ def read_judge(path: Path, compared: Compared) -> dict[str, float]:
         )
     number = [0] * len(compared.contrasts)
     net = [0.0] * len(compared.contrasts)
-    for pair, value in net_by_pair(read_verdicts(path)).items():
+    verdicts = read_verdicts(path)
+    for pair, value in net_by_pair(verdicts).items():
         if pair in compared.of_pair:
             number[compared.of_pair[pair]] += 1
             net[compared.of_pair[pair]] += -value if pair in compared.turned else value
     if not any(number):
-        raise InputError(f"{path} has no usable verdict on a pair of this study that compares two systems.")
+        raise InputError(_explain_no_verdict(path, verdicts, compared))
     tallies = [Tally(*both, n, total) for both, n, total in zip(compared.contrasts, number, net, strict=True)]
     return dict(zip(compared.systems, judge_strengths(tallies, len(compared.systems)), strict=True))
+
+
+def _explain_no_verdict(path: Path, verdicts: Sequence[Verdict], compared: Compared) -> str:
+    """Why a file of verdicts says nothing of the systems, and the next step."""
+    step = f"Ask a judge (python -m evaluators judge {path.parent}), or leave adaptive.judge out."
+    if not verdicts:
+        return f"{path} holds no verdict. {step}"
+    where, first = next(placed_records(path, Verdict))
+    if any(verdict.pair in compared.of_pair for verdict in verdicts):
+        return f"{path}: every verdict on a pair that compares two systems of this study is unusable. {step}"
+    return f"{where}: pair {first.pair!r}, as all others here, is none of this study that compares two systems. {step}"
 
 
 def check_systems(rule: AdaptiveRule, compared: Compared) -> None:
@@ -227,6 +249,26 @@ def may_draw_for(connection: sa.Connection, hit: Hit, rater: str) -> bool:
 
 
 @dataclass(frozen=True)
+class Ground:
+    """What a plan stands on: it is written where none of this has changed meanwhile."""
+
+    batch: int
+    """The number of the last batch."""
+    left: int
+    """What is still to be given out."""
+    revision: str | None
+    """Of the study's rules."""
+    pairs: str | None
+    """The digest of the pairs file."""
+
+
+def read_ground(connection: sa.Connection) -> Ground:
+    """What a plan that is made now stands on."""
+    values = settings(connection)
+    return Ground(int(values.get(BATCH, 0)), int(values.get(LEFT, 0)), values.get(sql.REVISION), values.get("pairs"))
+
+
+@dataclass(frozen=True)
 class PlannedBatch:
     """A batch that was drawn and is not written yet."""
 
@@ -234,8 +276,8 @@ class PlannedBatch:
     drawn: list[Drawn]
     others: list[Drawn]
     """Controls, and pairs of one system with itself."""
-    before: int
-    """What was still to be given out when it was drawn."""
+    ground: Ground
+    """What it was planned on."""
     left: int
     """What later batches are still to give out."""
 
@@ -298,7 +340,7 @@ def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch |
     must not open what only others can answer. Where every place is taken but not yet answered it waits for the
     answers, since only pairs that have all their votes get further ones.
     """
-    if not hit.is_adaptive or not (before := places_left(connection)):
+    if not hit.is_adaptive or not (ground := read_ground(connection)).left:
         return None
     rule = hit.adaptive or AdaptiveRule()
     ((some,),) = fetch(connection, (_WHICH, {"most": rule.most}))
@@ -307,7 +349,7 @@ def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch |
     compared = read_compared(connection)
     rows = sorted(connection.execute(_REAL).all(), key=lambda row: row.position)
     left = _count_left(hit, compared, rows)
-    number = int(settings(connection).get(BATCH, 0)) + 1
+    number = ground.batch + 1
     offered = [row for row in rows if row.offered and row.pair in compared.of_pair]
     planned = votes_planned(hit, len(offered))
     places = min(max(rule.batch or batch_places(planned), rule.fewest), left)
@@ -328,21 +370,24 @@ def plan_batch(connection: sa.Connection, hit: Hit, seed: int) -> PlannedBatch |
     given_out = planned - left
     others = _draw_others(compared, rows, hit.votes_per_pair, given_out / max(planned, 1))
     rest = left if drawn and _may_follow(rule, pools, drawn, left) else 0
-    return PlannedBatch(number, drawn, others, before, rest)
+    return PlannedBatch(number, drawn, others, ground, rest)
 
 
 def write_batch(connection: sa.Connection, hit: Hit, batch: PlannedBatch, now: float) -> bool:
-    """Open its pairs; False where it has none, or where another server or a change of `votes` was faster."""
-    if int(settings(connection).get(BATCH, 0)) != batch.number - 1 or places_left(connection) != batch.before:
+    """Open its pairs; False where it has none, or where another server or a change of the study was faster."""
+    if read_ground(connection) != batch.ground:
         return False
     parts = [*batch.drawn, *batch.others]
     rows = [{"pair": part.pair, "places": part.places, "chance": part.propensity or None} for part in parts]
-    connection.execute(_OPEN_PAIRS[connection.dialect.name], {"parts": json.dumps(rows), "number": batch.number})
+    texts = {"parts": json.dumps(rows)}
+    connection.execute(_OPEN_PAIRS[connection.dialect.name], {**texts, "number": batch.number})
     put(connection, BATCH, str(batch.number))
     put(connection, LEFT, str(batch.left))
     by_pair = {part.pair: part.places for part in parts}
     append_event(connection, "batch", now, number=batch.number, places=by_pair)
-    _count_surplus(connection, hit, by_pair)
+    # A vote that a pair had no place for, say a late one, takes the place that it has now.
+    surplus = set(connection.scalars(_SURPLUS[connection.dialect.name], texts))
+    standing.count_anew(connection, make_assignment_rules(hit), surplus)
     return bool(batch.drawn)
 
 
@@ -351,12 +396,6 @@ def _may_follow(rule: AdaptiveRule, pools: Sequence[ContrastPool], drawn: Sequen
     now = {part.pair for part in drawn}
     may_grow = rule.most > rule.fewest and any(now.issuperset(pool.fresh) for pool in pools)
     return left >= rule.fewest or may_grow
-
-
-def _count_surplus(connection: sa.Connection, hit: Hit, drawn: Collection[str]) -> None:
-    """A vote that a pair had no place for, say a late one, takes the place that it has now."""
-    surplus = set(connection.scalars(_SURPLUS)).intersection(drawn)
-    standing.count_anew(connection, make_assignment_rules(hit), surplus)
 
 
 def _share(rule: AdaptiveRule, compared: Compared, cast: Sequence[Any], by_judge: Mapping[str, float]) -> list[float]:

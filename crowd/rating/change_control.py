@@ -56,6 +56,7 @@ def refuse_changes(store: Store, hit: Hit) -> None:
     """Refuse a HIT that cannot follow the one in force, before anything is written."""
     with store.read() as connection:
         before = kept_hit(connection)
+        _refuse_older_votes(connection, before, hit)
         changes = changed_keys(before, hit) if before else []
         for change in sorted(changes, key=lambda change: change.name != "form"):  # whose texts are others by default
             _refuse_change(connection, change, [change.name for change in changes], hit)
@@ -65,6 +66,7 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
     """Put this HIT in force; returns what changed and what followed, as sentences."""
     with store.write() as connection:
         before, values = kept_hit(connection), settings(connection)
+        _refuse_older_votes(connection, before, hit)
         changes = changed_keys(before, hit) if before else []
         if before is not None and not changes and values.get(SETTLED) == values.get("pairs"):
             return []
@@ -86,6 +88,15 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
             tell(connection, effect, now, because="hit.toml" if changes else "pairs or an older version")
     since = [] if changes else [OLDER if before is None else "The pairs file was changed."]
     return [*map(str, changes), *([*since, effect.says()] if effect else [])]
+
+
+def _refuse_older_votes(connection: sa.Connection, before: Hit | None, hit: Hit) -> None:
+    """An older version kept no HIT, and gave every pair as many votes."""
+    if before is None and hit.is_adaptive and _has_vote(connection, votes.c.vote > 0):
+        raise InputError(
+            "assignment is adaptive, but the votes so far were given out evenly, by an older version. Leave "
+            "assignment out of hit.toml, or start a new study folder."
+        )
 
 
 def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Sequence[str], hit: Hit) -> None:

@@ -49,7 +49,7 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
     _check_records(records, path, hit)
     with store.write() as connection:
         values = settings(connection)
-        _keep_what_was_served(connection, form, {record.name: record.body for record in records}, path)
+        withdrawn = _keep_what_was_served(connection, form, {record.name: record.body for record in records}, path)
         rows = [_make_row(record, hit, seed=int(values["seed"])) for record in records]
         known = set(connection.scalars(sa.select(pairs.c.pair)))
         if fresh := [row for row in rows if row["pair"] not in known]:
@@ -57,7 +57,7 @@ def load(store: Store, path: Path, hit: Hit, now: float) -> None:
         put(connection, "pairs", fingerprint)
         put(connection, RICH, "yes" if any('"parts": [' in row.body for row in records) else "")
         put(connection, TEXTS, form.make_fingerprint(records))
-        append_event(connection, "study", now, pairs=len(records), digest=fingerprint)
+        append_event(connection, "study", now, pairs=len(records), digest=fingerprint, withdrawn=withdrawn)
 
 
 def _hash_media(records: Sequence[FormRow]) -> str:
@@ -88,8 +88,11 @@ def _check_records(records: Sequence[FormRow], path: Path, hit: Hit) -> None:
         raise InputError(f"{path} holds no pair to be rated: add pairs of kind real or control.")
 
 
-def _keep_what_was_served(connection: sa.Connection, form: HitForm, bodies: dict[str, str], path: Path) -> None:
-    """Drop pairs that nobody has seen and that changed; refuse where a pair that was shown changed."""
+def _keep_what_was_served(connection: sa.Connection, form: HitForm, bodies: dict[str, str], path: Path) -> list[str]:
+    """Drop pairs that nobody has seen and that changed; refuse where a pair that was shown changed.
+
+    Returns those dropped that a batch of an adaptive study had drawn.
+    """
     rows = connection.execute(sa.select(pairs)).all()
     stale = {row.pair: row for row in rows if bodies.get(row.pair) not in (row.body, _mended_body(form, row))}
     shown_pairs = set(connection.scalars(sa.select(leases.c.pair).distinct())) if stale else set()
@@ -97,6 +100,7 @@ def _keep_what_was_served(connection: sa.Connection, form: HitForm, bodies: dict
         raise InputError(_explain_change(path, form, stale[gone[0]], bodies.get(gone[0])))
     for pair in stale:
         connection.execute(sa.delete(pairs).where(pairs.c.pair == pair))
+    return [pair for pair, row in stale.items() if row.target]
 
 
 def _mended_body(form: HitForm, row: Any) -> str:

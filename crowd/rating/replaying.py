@@ -51,8 +51,12 @@ class _Facts:
     asked_checks: dict[str, int] = field(default_factory=dict)
     raters: dict[str, None] = field(default_factory=dict)
     sittings: dict[tuple[str | None, str | None], int] = field(default_factory=dict)
-    targets: dict[str, int] = field(default_factory=dict)
+    targets: dict[str, int] | None = None
     """Of an adaptive study: how many votes each pair was to get, over all batches."""
+
+    def wanted(self, pair: str, votes_per_pair: int) -> int:
+        """The votes that a pair is to get: of an adaptive study none before a batch has drawn it."""
+        return votes_per_pair if self.targets is None else self.targets.get(pair, 0)
 
 
 def replay(
@@ -72,7 +76,7 @@ def replay(
     counted: dict[int, bool] = {}
     for pair, answers in by_pair.items():
         may = [is_eligible(status[a.rater], late=a.late, aside=a.aside, late_votes=late_votes) for a in answers]
-        places = zip(answers, first_votes(may, facts.targets.get(pair, votes_per_pair)), strict=True)
+        places = zip(answers, first_votes(may, facts.wanted(pair, votes_per_pair)), strict=True)
         counted |= {a.lease: placed and not a.waits for a, placed in places}
     return Replayed(counted, status)
 
@@ -101,9 +105,15 @@ def _apply_event(facts: _Facts, event: Event) -> None:
         facts.asked_checks[str(event.rater)] = data["asked"]
     elif event.kind == "hit" and data["name"] == "first_checks" and data["after"] > data["before"]:
         facts.asked_checks.clear()  # only before the first vote
+    elif event.kind == "hit" and data["name"] == "assignment" and data["after"] == "fixed":
+        facts.targets = None  # what was drawn is drawn anew, should the study become adaptive again
     elif event.kind == "batch":
+        facts.targets = {} if facts.targets is None else facts.targets
         for pair, places in data["places"].items():
             facts.targets[pair] = facts.targets.get(pair, 0) + places
+    elif event.kind == "study" and "withdrawn" in data and facts.targets is not None:
+        for pair in data["withdrawn"]:
+            facts.targets.pop(pair, None)
     elif event.kind == "ruled":
         _apply_ruling(facts, event)
     elif event.kind == "rule":

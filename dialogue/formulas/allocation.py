@@ -35,6 +35,7 @@ JUDGE_SPREAD = 0.01  # of a verdict: all that is asked of a judge is there, so i
 AGREED_SIZE = 0.2  # how probable a further vote is where raters agree, in proportion to where they differ
 BATCHES = 20  # that a study's votes are given out in, unless it says otherwise
 SMALLEST_BATCH = 20  # places
+LARGEST_BATCH = 200  # places, which are written in the time that a few votes take: others wait meanwhile
 
 Matrix = list[list[float]]
 
@@ -89,7 +90,7 @@ class Strengths:
 
 def batch_places(votes: int) -> int:
     """Places in a batch of a study of so many votes."""
-    return max(SMALLEST_BATCH, math.ceil(votes / BATCHES))
+    return min(max(SMALLEST_BATCH, math.ceil(votes / BATCHES)), LARGEST_BATCH)
 
 
 def share_contrasts(

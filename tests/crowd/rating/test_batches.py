@@ -17,7 +17,7 @@ from seedvote.crowd.commands.status import run as show_status
 from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import hit_from
 from seedvote.crowd.hit.tables import AdaptiveRule
-from seedvote.crowd.rating import batches, standing
+from seedvote.crowd.rating import batches, pool, standing
 from seedvote.crowd.rating.batches import compare_systems
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.desk import Desk
@@ -28,6 +28,7 @@ from seedvote.crowd.watching.progress import progress
 from seedvote.crowd.web.app import ServerConfig, create_app, study_token
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
+from seedvote.dialogue.formulas.allocation import batch_places
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict
 from tests.crowd.study import SHORT, Clock, database, desk_of, press, seated
 
@@ -347,6 +348,23 @@ def test_what_a_judge_says_is_kept_from_the_first_vote_on(tmp_path):
             take_up(desk.store, ADAPTIVE, now=0.0)
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"pair": "elsewhere"}, r"verdicts.jsonl:2: pair 'elsewhere', as all others .* Ask a judge"),
+        ({"choice": "unusable"}, r"verdicts.jsonl: every verdict .* is unusable. Ask a judge"),
+        (None, "verdicts.jsonl holds no verdict. Ask a judge"),
+    ],
+)
+def test_a_judge_that_says_nothing_of_the_systems_is_refused(tmp_path, change, says):
+    ruled = (
+        [] if change is None else [Verdict(**{"pair": "p0-0", "judge": "j", "order": "ab", "choice": "a", **change})]
+    )
+    write_records(tmp_path / "verdicts.jsonl", ruled, signature="test", kind=Verdict)
+    with pytest.raises(InputError, match=says):
+        batches.read_judge(tmp_path / "verdicts.jsonl", compare_systems(rated(2)))
+
+
 def test_fewer_votes_go_to_systems_that_judge_and_people_find_worse():
     compared = compare_systems(rated(8))
     strengths = {"one": 0.5, "two": 0.45, "three": -0.2, "four": -0.5}
@@ -430,13 +448,83 @@ def test_who_has_judged_every_pair_is_promised_no_further_sitting(desk):
     assert (step.stage, step.more, step.done) == ("none_left", False, 0)
 
 
-def test_a_batch_that_was_drawn_before_votes_were_raised_is_not_written(desk):
+@pytest.mark.parametrize("change", ["votes", "pairs", "floor"])
+def test_a_batch_that_was_drawn_before_the_study_changed_is_not_written(desk, tmp_path, change):
     with desk.store.read() as connection:
         early = batches.plan_batch(connection, ADAPTIVE, 0)
-    more = dataclasses.replace(ADAPTIVE, adaptive=dataclasses.replace(ADAPTIVE.adaptive, votes=200))
-    take_up(desk.store, more, now=0.0)
+    hit, values = ADAPTIVE, {"votes": {"votes": 200}, "floor": {"floor": 0.5}, "pairs": {}}[change]
+    if change == "pairs":
+        reload(desk.store, tmp_path, hit, rated(21))
+    hit = dataclasses.replace(hit, adaptive=dataclasses.replace(hit.adaptive, **values))
+    take_up(desk.store, hit, now=0.0)
     with desk.store.write() as connection:
-        assert not batches.write_batch(connection, more, early, 0.0) and places_left(connection) == 180
+        assert not batches.write_batch(connection, hit, early, 0.0)
+        assert places_left(connection) == values.get("votes", 160) - 20
+    assert work(Desk(desk.store, hit, Clock()), 14) == pytest.approx(values.get("votes", 160), abs=2)
+
+
+def reload(store, folder, hit, made):
+    """The pairs file is another one now, and the server begins again."""
+    write_records(folder / "pairs.jsonl", made, signature="test", kind=Pair)
+    pool.load(store, folder / "pairs.jsonl", hit, now=0.0)
+    take_up(store, hit, now=0.0)
+
+
+def counted_as_logged(desk):
+    """Which votes count in the store, after a look whether the event log alone says the same."""
+    with desk.store.read() as connection:
+        log = read_events(connection)
+        again = replay(log, desk.rules.gate, votes_per_pair=3, late_votes=desk.rules.hit.late_votes)
+        stored = {row.lease: bool(row.counted) for row in connection.execute(sa.select(votes))}
+    assert again.counted == stored
+    return stored
+
+
+@pytest.mark.parametrize("change", ["fixed and back", "another text"])
+def test_what_was_drawn_before_a_change_is_no_place_by_the_log(tmp_path, change):
+    hit = dataclasses.replace(ADAPTIVE, adaptive=AdaptiveRule(votes=12, batch=12, fewest=1), late_votes="count")
+    made = rated(2)
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, hit, made) as desk:
+        if change == "fixed and back":
+            take_up(desk.store, dataclasses.replace(SHORT, late_votes="count"), now=0.0)
+            take_up(desk.store, hit, now=0.0)
+        else:
+            other = [dataclasses.replace(pair, a=dataclasses.replace(pair.a, text="another text")) for pair in made]
+            reload(desk.store, tmp_path, hit, other)
+        desk = Desk(desk.store, hit, Clock())
+        seat = seated(desk, "late")
+        step = desk.next_step(seat)
+        desk.clock.now += 3600
+        assert work(desk, 3) == 12
+        desk.answer(seat, step.shown.token, press(step, "a"), 3.0)
+        assert sorted(counted_as_logged(desk).values()) == [False, *[True] * 12]
+
+
+def test_a_pair_that_was_in_hand_when_a_study_became_adaptive_counts_once_it_is_drawn(tmp_path):
+    with database("sqlite", tmp_path) as url, desk_of(url, tmp_path, SHORT, rated(8)) as desk:
+        seats = [seated(desk, f"early{n}") for n in range(10)]
+        steps = [desk.next_step(seat) for seat in seats]
+        take_up(desk.store, ADAPTIVE, now=0.0)
+        desk = Desk(desk.store, ADAPTIVE, Clock())
+        for seat, step in zip(seats, steps, strict=True):
+            desk.answer(seat, step.shown.token, press(step, "a"), 3.0)
+        assert set(counted_as_logged(desk).values()) == {False, True}
+        work(desk, 12)
+        assert sum(counted_as_logged(desk).values()) == 160 - 10  # ten pairs are still in hand
+
+
+def test_a_full_pair_with_few_votes_does_not_hide_one_with_room(desk):
+    with desk.store.write() as connection:
+        is_open = sa.update(pairs).where(pairs.c.open == 1)
+        connection.execute(is_open.values(target=3, live=3))
+        one = connection.scalar(sa.select(pairs.c.pair).where(pairs.c.open == 1).order_by(pairs.c.position.desc()))
+        connection.execute(is_open.where(pairs.c.pair == one).values(target=5, live=4))
+    step = desk.next_step(seated(desk, "w"))
+    assert step.stage == "task" and step.shown.pair.pair == one
+
+
+def test_no_batch_is_so_large_that_others_wait_for_it():
+    assert batch_places(60_000) == batch_places(9_000_000) == 200 and batch_places(1_500) == 75
 
 
 def test_a_server_that_has_not_read_the_new_votes_draws_ahead_by_them_all_the_same(desk):

@@ -7,12 +7,16 @@ import pytest
 import sqlalchemy as sa
 
 from seedvote.crowd.exchange import exporting
+from seedvote.crowd.hit.tables import AdaptiveRule
 from seedvote.crowd.rating.answering import PAGE_VIEW
-from seedvote.crowd.rating.change_control import OLDER, take_up
+from seedvote.crowd.rating.change_control import OLDER, refuse_changes, take_up
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.store.migrations import MIGRATIONS
 from seedvote.crowd.store.store import SCHEMA_VERSION, open_store, put, settings, stored_version
 from seedvote.crowd.store.tables import holds, launches, leases, messages, pairs, payouts, raters, replies, votes
+from seedvote.dialogue.errors import InputError
+from tests.crowd.rating.test_batches import rated
+from tests.crowd.rating.test_batches import work as rate_adaptively
 from tests.crowd.study import SHORT, Clock, database, desk_of, make_pairs, seated, vote
 
 ADAPTIVE = {
@@ -20,6 +24,7 @@ ADAPTIVE = {
     "leases": ("batch", "propensity", "differences"),
     "votes": ("marks", "differences"),
 }
+CHOSEN = dataclasses.replace(SHORT, assignment="adaptive", adaptive=AdaptiveRule(votes=40, batch=20))
 OLD = Path(__file__).with_name("store_0_2_0.sql")
 
 
@@ -162,6 +167,44 @@ def test_a_store_from_before_adaptive_studies_goes_on(tmp_path, url):
         vote(desk, seat)
         with store.read() as connection:
             assert {row.target for row in connection.execute(sa.text("SELECT target FROM pairs"))} == {None}
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("has_vote", [False, True])
+def test_a_store_from_before_adaptive_studies_becomes_adaptive_before_its_first_vote(tmp_path, url, has_vote):
+    with desk_of(url, tmp_path, SHORT, rated(4)) as desk:
+        seat = seated(desk, "w")
+        place = desk.next_step(seat)
+        if has_vote:
+            vote(desk, seat)
+        with desk.store.write() as connection:
+            for table, columns in ADAPTIVE.items():
+                for column in columns:
+                    connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+            put(connection, "schema", "12")
+    store = open_store(url)
+    try:
+        if has_vote:
+            with pytest.raises(InputError, match="given out by the old rule"):
+                take_up(store, CHOSEN, now=0.0)
+            return
+        take_up(store, CHOSEN, now=0.0)
+        desk = Desk(store, CHOSEN, Clock())
+        assert desk.next_step(seat).shown.token == place.shown.token
+        assert rate_adaptively(desk, 6) == pytest.approx(40, abs=2)
+    finally:
+        store.close()
+
+
+def test_a_store_of_0_2_0_with_votes_does_not_become_adaptive(url):
+    store = restored(url)
+    try:
+        for refuses in (lambda: refuse_changes(store, CHOSEN), lambda: take_up(store, CHOSEN, 2e6)):
+            with pytest.raises(InputError, match="were given out evenly, by an older version"):
+                refuses()
+        with store.read() as connection:
+            assert set(connection.scalars(sa.select(pairs.c.target))) == {None}
     finally:
         store.close()
 
