@@ -105,7 +105,7 @@ def read_json(path: str | Path) -> Any:
     """Read one JSON document or say in a sentence why it cannot be read."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not whole JSON ({error}). Write it again or restore it.") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -211,16 +211,31 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if line.strip():
                     yield number, _check_object(line, f"{path}:{number}")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
+        where = f"{path}:{_find_undecoded_line(path)}"
+        raise InputError(f"{where}: not UTF-8 text ({error.reason}). Save it as UTF-8.") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _find_undecoded_line(path: Path) -> int:
+    """The first line that is no UTF-8; reading is ahead of the lines it gives."""
+    with path.open("rb") as handle:
+        for number, line in enumerate(handle, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 1
 
 
 def _check_object(line: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not a JSON object ({error.msg}). The file may be cut off.") from error
+        hint = "The file may be cut off." if line.lstrip().startswith("{") else "Every line must be one, from { to }."
+        raise InputError(f"{where}: not a JSON object ({error.msg}). {hint}") from error
+    except RecursionError as error:
+        raise InputError(f"{where}: not a JSON object that can be read: it is nested too deeply.") from error
     if not isinstance(value, dict):
         raise InputError(f"{where}: found {value_in_short(value)}; every line must be a JSON object.")
     if _ESCAPED_HALF.search(line):

@@ -7,6 +7,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any, Literal, TypeVar
 
@@ -156,7 +157,8 @@ def _check_plain(expected: Any, value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(expected) and isinstance(value, dict):
         return from_json(expected, value, where)  # type: ignore[arg-type]
     if expected is float and type(value) in (int, float):
-        return float(value)
+        with suppress(OverflowError):  # whole numbers of JSON have no largest one
+            return float(value)
     # The type was compared, as True is an int in Python and would pass for a whole number.
     wanted = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}.get(expected, "an object")
     raise InputError(f"{where} is {value_in_short(value)}, which is not {wanted}.")

@@ -83,6 +83,7 @@ def test_a_file_without_header_is_read_and_says_so(tmp_path):
         ({"round": True}, "round is True, which is not a whole number"),
         ({"rater": ...}, "rater missing; a vote needs it. Found: pair, choice, round"),
         ({"seconds": "x"}, "seconds is 'x', which is not a number"),
+        ({"seconds": 10**400}, "seconds is 1000.*, which is not a number"),
     ],
 )
 def test_a_bad_line_is_one_clear_sentence(tmp_path, changes, message):
@@ -94,6 +95,9 @@ def test_a_bad_line_is_one_clear_sentence(tmp_path, changes, message):
     ("content", "message"),
     [
         (b'{"pair": "p1", "ra', "votes.jsonl:1: not a JSON object .* cut off"),
+        (b"pair,rater\np1,r1\n", "votes.jsonl:1: not a JSON object .* Every line must be one"),
+        (b'{"pair": ' + b"[" * 100_000, "votes.jsonl:1: .* nested too deeply"),
+        (b'{"format": "votes", "version": 1}\n{"pair": "\xe9"}\n', "votes.jsonl:2: not UTF-8"),
         (b"[1]\n", r"found \[1\]; every line must be a JSON object"),
         (b"\xff\xfe\x00", "not UTF-8"),
         (b'{"format": "pairs", "version": 1}\n', "a file of pairs was given where votes are expected"),
