@@ -5,7 +5,10 @@ each vote to disk. Ours also keeps leases, sides, checks, the event log and exac
 the ratios to the plain server, measured in alternation in the same run, for a machine is never equally busy twice.
 
     python benchmarks/bench_hit.py [--judgements 1600] [--raters 16 64] [--rounds 3] [--postgresql] [--workers 2 4]
-        [--large] [--potato PYTHON]
+        [--large] [--adaptive] [--potato PYTHON]
+
+`--adaptive` adds an adaptive study of the same pairs, on each database, and its ratios to the even one. `--lock` says
+instead how long the write lock is held for a batch of an adaptive study of 60 systems and 20,000 pairs, and for a vote.
 
 `--potato` adds Potato (Pei et al., 2022) in its documented production setting: gunicorn, one worker, eight threads.
 PYTHON is that of its own environment (`pip install potato-annotation gunicorn`). Its task has the same pairs and three
@@ -19,6 +22,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import random
@@ -41,6 +45,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 HIT = "pairs_per_sitting = 1000\nfirst_checks = 0\nlater_checks = 0\n"
+ADAPTIVE = 'assignment = "adaptive"\n'
+SYSTEMS = 8
 HIDDEN = re.compile(r'name="(\w+)" value="([^"]*)"')
 INSTANCE = re.compile(r'id="instance_id"[^>]* value="([^"]+)"')
 WORDS = [
@@ -49,9 +55,9 @@ WORDS = [
 ]  # fmt: skip
 
 
-def write_pairs(path: Path, number: int) -> None:
-    """Invented pairs of ordinary length."""
-    draw = random.Random(0)
+def write_pairs(path: Path, number: int, systems: int = SYSTEMS) -> None:
+    """Invented pairs of ordinary length, on every two systems by turns."""
+    draw, contrasts = random.Random(0), list(itertools.combinations(range(systems), 2))
 
     def text(words: int) -> str:
         return " ".join(draw.choice(WORDS) for _ in range(words))
@@ -59,7 +65,8 @@ def write_pairs(path: Path, number: int) -> None:
     with path.open("w", encoding="utf-8") as file:
         for n in range(number):
             context = [{"speaker": ("user", "system")[i % 2], "text": text(12)} for i in range(5)]
-            sides = {side: {"text": text(12), "model": "m", "seed": i} for i, side in enumerate("ab")}
+            both = dict(zip("ab", contrasts[n % len(contrasts)], strict=True))
+            sides = {side: {"text": text(12), "model": f"m{system}", "seed": 0} for side, system in both.items()}
             file.write(json.dumps({"pair": f"p{n}", "item": f"d{n}:5", "context": context, **sides}) + "\n")
 
 
@@ -294,11 +301,11 @@ def measure(
     return found
 
 
-def study(folder: Path, number: int) -> list[str]:
+def study(folder: Path, number: int, rules: str = "", systems: int = SYSTEMS) -> list[str]:
     """A study of so many pairs, prepared; returns the arguments of serve."""
     folder.mkdir()
-    write_pairs(folder / "pairs.jsonl", number)
-    (folder / "hit.toml").write_text(HIT)
+    write_pairs(folder / "pairs.jsonl", number, systems)
+    (folder / "hit.toml").write_text(HIT + rules)
     from seedvote.crowd.study_folder import hit_of, prepare_study
 
     prepare_study(folder, None, hit_of(folder, None), None, seed=0, simulated=False)
@@ -308,6 +315,12 @@ def study(folder: Path, number: int) -> list[str]:
 def sqlite(folder: Path, number: int, judgements: int, raters: int) -> Load:
     """What `crowd serve` starts by itself."""
     return measure("ours, SQLite", [*study(folder, number), "--port", "8901"], 8901, judgements, raters)
+
+
+def adaptive(folder: Path, number: int, judgements: int, raters: int) -> Load:
+    """The same with votes where they decide which system is best."""
+    command = [*study(folder, number, ADAPTIVE), "--port", "8903"]
+    return measure("ours, SQLite, adaptive", command, 8903, judgements, raters)
 
 
 def plain(folder: Path, number: int, judgements: int, raters: int) -> Load:
@@ -325,28 +338,37 @@ def gunicorn(python: str, workers: int, port: int) -> list[str]:
     return [*command, "--bind", f"127.0.0.1:{port}", "--keep-alive", "60"]
 
 
-def postgresql(folder: Path, number: int, judgements: int, raters: int, workers: int = 2) -> Load:
-    """Gunicorn workers on a database of their own."""
+@contextlib.contextmanager
+def fresh_database() -> Iterator[str]:
+    """The URL of a database of PostgreSQL that is dropped afterwards."""
     import sqlalchemy as sa
-
-    from seedvote.crowd.study_folder import hit_of, prepare_study
 
     server = sa.create_engine("postgresql+psycopg://root@127.0.0.1/postgres", isolation_level="AUTOCOMMIT")
     name = f"bench_{uuid.uuid4().hex[:8]}"
     with server.connect() as connection:
         connection.exec_driver_sql(f"CREATE DATABASE {name}")
     try:
-        url = f"postgresql+psycopg://root@127.0.0.1/{name}"
-        study(folder, number)
-        prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=False)
-        environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_WALK_IN": "1"}
-        environment |= {"SEEDVOTE_RATE": "0", "SEEDVOTE_QUIET": "1"}
-        command = [*gunicorn(sys.executable, workers, 8904), "seedvote.crowd.wsgi:from_environment()"]
-        return measure(f"ours, PostgreSQL, {workers} gunicorn workers", command, 8904, judgements, raters, environment)
+        yield f"postgresql+psycopg://root@127.0.0.1/{name}"
     finally:
         with server.connect() as connection:
             connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
         server.dispose()
+
+
+def postgresql(
+    folder: Path, number: int, judgements: int, raters: int, workers: int = 2, *, rules: str = "", name: str = ""
+) -> Load:
+    """Gunicorn workers on a database of their own."""
+    from seedvote.crowd.study_folder import hit_of, prepare_study
+
+    with fresh_database() as url:
+        study(folder, number, rules)
+        prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=False)
+        environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_WALK_IN": "1"}
+        environment |= {"SEEDVOTE_RATE": "0", "SEEDVOTE_QUIET": "1"}
+        command = [*gunicorn(sys.executable, workers, 8904), "seedvote.crowd.wsgi:from_environment()"]
+        title = f"ours, PostgreSQL, {workers} workers{name}"
+        return measure(title, command, 8904, judgements, raters, environment)
 
 
 def potato(python: str, version: str, folder: Path, number: int, judgements: int, raters: int) -> Load:
@@ -385,13 +407,14 @@ def potato(python: str, version: str, folder: Path, number: int, judgements: int
 Server = Callable[[Path, int, int, int], Load]
 
 
-def with_workers(workers: int) -> Server:
+def with_workers(workers: int, *, is_adaptive: bool = False) -> Server:
     """PostgreSQL with so many workers."""
+    rules, name = (ADAPTIVE, ", adaptive") if is_adaptive else ("", "")
 
     def server(folder: Path, number: int, judgements: int, raters: int) -> Load:
-        return postgresql(folder, number, judgements, raters, workers)
+        return postgresql(folder, number, judgements, raters, workers, rules=rules, name=name)
 
-    server.__name__ = f"postgresql-{workers}"
+    server.__name__ = f"postgresql-{workers}" + "-adaptive" * is_adaptive
     return server
 
 
@@ -418,12 +441,93 @@ def in_turns(servers: list[Server], base: Path, args: argparse.Namespace, raters
         for one in servers if n % 2 == 0 else servers[::-1]:
             found[one.__name__] = one(base / f"{one.__name__}-{raters}-{n}", args.pairs, args.judgements, raters)
         rounds.append(found)
-    for name in [one.__name__ for one in servers if one is not plain]:
-        told = [
-            f"{word} " + "  ".join(f"{getattr(now[name], of) / getattr(now['plain'], of):.2f}" for now in rounds)
-            for word, of in (("rate", "rate"), ("p50", "median"), ("p95", "p95"), ("CPU", "cpu"))
-        ]
-        print(f"{name} / plain, {raters} raters: {'; '.join(told)}", flush=True)
+    names = [one.__name__ for one in servers]
+    for name in names:
+        for other in ("plain", name.replace("-adaptive", "") if "-" in name else "sqlite"):
+            if other in names and other != name and (other == "plain" or "adaptive" in name):
+                told = [
+                    f"{word} " + "  ".join(f"{getattr(now[name], of) / getattr(now[other], of):.2f}" for now in rounds)
+                    for word, of in (("rate", "rate"), ("p50", "median"), ("p95", "p95"), ("CPU", "cpu"))
+                ]
+                print(f"{name} / {other}, {raters} raters: {'; '.join(told)}", flush=True)
+
+
+LOCKED = (60, 20_000, 8)  # systems, pairs and batches of the study whose lock is watched
+BATCHES: Mapping[str, str] = {"a batch of 3,000": "batch = 3000\n", "a batch": ""}
+
+
+def measure_locks(base: Path, *, on_postgresql: bool) -> None:
+    """Milliseconds for which the write lock is held, for large batches, those of today, and a vote; by turns."""
+    with contextlib.ExitStack() as stack:
+        held: dict[str, list[float]] = {}
+        stores = {
+            name: _open_locked(base / f"{on_postgresql}-{n}", rules, stack, on_postgresql=on_postgresql)
+            for n, (name, rules) in enumerate(BATCHES.items())
+        }
+        for _ in range(LOCKED[2]):
+            for name, (store, hit) in stores.items():
+                held.setdefault(name, []).append(_write_next(store, hit))
+                held.setdefault("a vote", []).append(_write_vote(store))
+    for name, times in held.items():
+        times = sorted(1000 * t for t in times)
+        backend = "PostgreSQL" if on_postgresql else "SQLite"
+        print(f"{backend}, {name}: held {statistics.median(times):.0f} ms (least {times[0]:.0f}, most {times[-1]:.0f})")
+
+
+def _open_locked(folder: Path, rules: str, stack: contextlib.ExitStack, *, on_postgresql: bool) -> tuple[Any, Any]:
+    from seedvote.crowd.store.store import open_store
+    from seedvote.crowd.study_folder import hit_of, prepare_study
+
+    url = stack.enter_context(fresh_database()) if on_postgresql else None
+    study(folder, LOCKED[1], f"{ADAPTIVE}[adaptive]\n{rules}", LOCKED[0])
+    hit = hit_of(folder, None)
+    store = open_store(prepare_study(folder, None, hit, url, seed=0, simulated=False), serving=True)
+    stack.callback(store.close)
+    return store, hit
+
+
+def _write_next(store: Any, hit: Any) -> float:
+    """Give all places of the last batch their votes, plan the next one and write it; the seconds that this takes."""
+    import sqlalchemy as sa
+
+    from seedvote.crowd.rating.batches import plan_batch, write_batch
+    from seedvote.crowd.store.tables import leases, pairs, votes
+
+    with store.write() as connection:
+        rows = connection.execute(sa.select(pairs).where(pairs.c.open == 1)).all()
+        first = connection.scalar(sa.select(sa.func.coalesce(sa.func.max(votes.c.lease), 0))) + 1
+        places = [row for row in rows for _ in range(row.target - row.votes)]
+        shared = {"sitting": 1, "left": "a"}
+        given = [{"lease": n, "rater": f"r{n}", "pair": row.pair, **shared} for n, row in enumerate(places, first)]
+        lease = {"slot": 0, "kind": "real", "state": "answered", "issued": 0.0, "expires": 0.0, "attempt": 0}
+        vote = {"source": "local", "seconds": 1.0, "submitted": 0.0, "late": 0, "counted": 1}
+        connection.execute(sa.insert(leases), [{**one, **lease, "token": one["rater"]} for one in given])
+        connection.execute(
+            sa.insert(votes),
+            [
+                {**{k: v for k, v in one.items() if k != "sitting"}, **vote, "choice": ("a", "b", "tie")[n % 3]}
+                for n, one in enumerate(given)
+            ],
+        )
+        full = {"votes": pairs.c.target, "live": pairs.c.target, "open": 0}
+        connection.execute(sa.update(pairs).where(pairs.c.open == 1).values(full))
+    with store.read() as connection:
+        batch = plan_batch(connection, hit, 0)
+    with store.write() as connection:
+        begun = time.perf_counter()
+        if batch is None or not write_batch(connection, hit, batch, 0.0):
+            raise SystemExit("no batch was written")
+    return time.perf_counter() - begun
+
+
+def _write_vote(store: Any) -> float:
+    """The seconds for which the lock is held at least for whatever changes: one row, on disk."""
+    from seedvote.crowd.store.store import append_event
+
+    with store.write() as connection:
+        begun = time.perf_counter()
+        append_event(connection, "study", 0.0)
+    return time.perf_counter() - begun
 
 
 def main() -> None:
@@ -435,6 +539,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--large", action="store_true", help="also with 100,000 pairs in the store")
     parser.add_argument("--postgresql", action="store_true", help="also on PostgreSQL")
+    parser.add_argument("--adaptive", action="store_true", help="also an adaptive study")
+    parser.add_argument("--lock", action="store_true", help="how long a batch holds the write lock, in place of loads")
     parser.add_argument("--workers", type=int, nargs="+", default=[2], help="gunicorn workers with PostgreSQL")
     parser.add_argument("--potato", metavar="PYTHON", help="also Potato, in the environment of this Python")
     parser.add_argument("--plain", nargs=2, metavar=("DATABASE", "PORT"), help=argparse.SUPPRESS)
@@ -442,11 +548,18 @@ def main() -> None:
     if args.plain:
         plain_server(args.plain[0], int(args.plain[1]))
     servers: list[Server] = [sqlite, plain, *(map(with_workers, args.workers) if args.postgresql else [])]
+    if args.adaptive:
+        servers.append(adaptive)
+        servers += [with_workers(n, is_adaptive=True) for n in args.workers if args.postgresql]
     if args.potato:
         servers.append(with_potato(args.potato))
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         busy = os.getloadavg()[0]
+        if args.lock:
+            for on_postgresql in (False, True) if args.postgresql else (False,):
+                measure_locks(base, on_postgresql=on_postgresql)
+            return
         print(f"{args.judgements} judgements, {args.pairs} pairs, {os.cpu_count()} cores, load before {busy:.1f}")
         print(f"{'':<40}{'raters':>7}{'rate':>10}{'median':>12}{'p95':>12}{'CPU':>12}{'start':>10}{'RSS':>10}")
         for raters in args.raters:

@@ -5,12 +5,15 @@ answer after all votes of both designs, the part of the votes that the adaptive 
 of intervals of single contrasts that hold the truth. With --judges the lines are judges of other accuracy, half of
 whose errors are about systems: the error of a wrong best (averaged over all batches, and at the end) where verdicts
 share out the votes, and where they correct the strengths, too.
-Usage: python benchmarks/sim_adaptive.py [--judges] [--studies N] [CELL ...]
+With --coverage each line is a judge that the rule may believe: how often intervals hold the truth, and the fewest votes
+that a comparison gets, in parts of its share of the floor.
+Usage: python benchmarks/sim_adaptive.py [--judges | --coverage] [--studies N] [CELL ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -19,7 +22,7 @@ import numpy as np
 from seedvote.analysis.questions.replay import saved_part
 from seedvote.analysis.stats.adaptive import PairPool, Rule, VoteLog, World, estimate_strengths, give_out, weigh_votes
 from seedvote.analysis.stats.net_preference import net_estimate
-from seedvote.dialogue.formulas.allocation import BATCHES, Aim
+from seedvote.dialogue.formulas.allocation import BATCHES, FLOOR, Aim
 
 FEWEST_VOTES = 10  # of a contrast, for an interval that is looked at
 MOST_CONTRASTS = 30  # looked at in each study
@@ -97,8 +100,9 @@ def simulate(cell: Cell, rule: Rule, studies: int) -> tuple[np.ndarray, list[boo
     for k in range(studies):
         generator = np.random.default_rng([k, len(truth)])
         logs = list(give_out(pool, rule, cell.world.crowd(pool, generator), cell.votes, generator))
-        for place in range(BATCHES):
-            errors[k, place] = errors_of(pool, logs[min(place, len(logs) - 1)], truth)
+        for place in range(BATCHES):  # the twentieths of a study's votes, however many batches they were
+            log = logs[math.ceil((place + 1) / BATCHES * len(logs)) - 1]
+            errors[k, place] = errors_of(pool, log, truth)
         inside += covered(cell.world, pool, logs[-1], generator)
     return errors, inside
 
@@ -147,13 +151,58 @@ def judge_lines(name: str, studies: int) -> list[str]:
     return rows
 
 
+def verdicts_of(
+    judge: str, world: World, pool: PairPool, responses: np.ndarray, generator: np.random.Generator
+) -> np.ndarray | None:
+    """What a judge of this kind says of these responses: the adversary is certain, and always for the worse system."""
+    if judge == "adversarial":
+        strengths = np.array(world.strengths)
+        return np.asarray(np.sign(strengths[pool.second] - strengths[pool.first])[pool.contrast])
+    accuracy = {"good": 0.8, "random": 0.5}.get(judge)
+    return None if accuracy is None else world.judge(pool, responses, accuracy, 0.5, generator)
+
+
+def coverage_lines(name: str, studies: int) -> list[str]:
+    """The rows of a cell by judge: coverage with its standard error over studies, and the fewest votes."""
+    cell, rows = CELLS[name], list[str]()
+    world, pool = cell.world, cell.world.pool()
+    for judge in ("none", "good", "random", "adversarial"):
+        held, fewest = list[tuple[int, int]](), list[float]()
+        for k in range(studies):
+            generator, other = np.random.default_rng([k, len(world.strengths)]), np.random.default_rng([k, 1])
+            responses = world.respond(generator)
+            verdict = verdicts_of(judge, world, pool, responses, other)
+            *_, log = give_out(
+                replace(pool, verdict=verdict),
+                Rule(Aim("best")),
+                world.crowd(pool, generator, responses),
+                cell.votes,
+                generator,
+            )
+            inside = covered(world, pool, log, generator)
+            held.append((sum(inside), len(inside)))
+            fewest.append(np.bincount(pool.contrast[log.pair], minlength=len(pool.first)).min())
+        inside, looked = np.array(held).T
+        share = inside.sum() / looked.sum()
+        error = np.sqrt(((inside - share * looked) ** 2).sum()) / looked.sum()
+        part = np.array(fewest) / (FLOOR * cell.votes / len(pool.first))
+        rows.append(f"| {name} | {judge} | {share:.3f} ({error:.3f}) | {part.mean():.2f}, {part.min():.2f} |")
+    return rows
+
+
 def main() -> None:
     """Print the table, line by line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cells", nargs="*", metavar="CELL", help=f"of {', '.join(CELLS)} (default: all)")
     parser.add_argument("--studies", type=int, default=200, help="studies a cell and rule (default 200)")
     parser.add_argument("--judges", action="store_true", help="judges that help, in place of the even design")
+    parser.add_argument("--coverage", action="store_true", help="whether intervals hold, by judge")
     args = parser.parse_args()
+    if args.coverage:
+        print("| world | judge | coverage | fewest votes by floor: mean, least |\n|---|---|---|---|")
+        for name in args.cells or ["8 spaced"]:
+            print("\n".join(coverage_lines(name, args.studies)), flush=True)
+        return
     if args.judges:
         print("| world | judge right | shared out: mean | end | and corrected: mean | end |\n|---|---|---|---|---|---|")
         for name in args.cells or ["8 spaced"]:
