@@ -304,6 +304,7 @@ class BatchDrawer:
         self._lock = threading.Lock()
         self._drawn = -math.inf
         self._barren: tuple[float, int | None] = (-math.inf, None)
+        self._seen: int | None = None  # the last event when no batch was due
 
     def draw(self, hit: Hit, now: float, *, ahead: bool = False) -> bool:
         """Draw the next batch, `ahead` of raters if it is due; False where none can be drawn by now.
@@ -317,9 +318,10 @@ class BatchDrawer:
             if self._drawn > asked:
                 return not ahead
             with self._store.read() as connection:
-                if ahead and not is_due_ahead(connection):
-                    return False
                 last_event = connection.scalar(_LAST_EVENT)
+                if ahead and (last_event == self._seen or not is_due_ahead(connection)):
+                    self._seen = last_event
+                    return False
                 if self._ticks() < self._barren[0] and last_event == self._barren[1]:
                     return False
                 hit = kept_hit(connection) or hit  # another server may have taken up more votes meanwhile

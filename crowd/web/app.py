@@ -44,7 +44,7 @@ from seedvote.crowd.web.study_request import SIGNED, StudyRequest, study_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 
-AHEAD_EVERY = 2.0  # seconds between two looks at whether the next batch is due
+AHEAD_EVERY = 0.5  # seconds between two looks at whether the next batch is due
 MOST_KEYS = 10_000  # beyond it full buckets are dropped, so that made-up ids cannot fill the memory
 
 

@@ -219,6 +219,15 @@ def test_the_next_batch_is_drawn_ahead_of_raters_and_once_alone(desk):
     assert given == pytest.approx(160, abs=2) and not ahead(hit)
 
 
+def test_who_draws_ahead_looks_at_the_pairs_only_where_something_has_happened(desk, monkeypatch):
+    looks, is_due = [], batches.is_due_ahead
+    monkeypatch.setattr(batches, "is_due_ahead", lambda connection: looks.append(1) or is_due(connection))
+    ahead = functools.partial(desk.drawer.draw, ADAPTIVE, 0.0, ahead=True)
+    assert not ahead() and not ahead() and len(looks) == 1
+    work(desk, 6, most=12)
+    assert ahead() and len(looks) == 2
+
+
 def test_no_batch_is_planned_while_the_write_lock_is_held(desk, monkeypatch):
     inside, plan, write = [], batches.plan_batch, desk.store.write
     planned = []
