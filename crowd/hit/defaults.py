@@ -223,15 +223,14 @@ fit what was just said, and does it help the conversation along?"""
 COMPARE_ALL = """\
 You will see a conversation and several responses that could come next. Compare them: which one fits best what was \
 just said, and helps the conversation along?"""
-_IGNORED = """\
+IGNORE = """\
 Ignore small slips of grammar, capital letters and length. The sign <unk> stands for a word that the program did not \
 know."""
-RATE = f"""\
-Use the whole scale. Two responses that are equally good or equally poor get the same rating. {_IGNORED}"""
-RANK_WITH_TIES = f"Give each response a rank: 1 is the best. Responses that are equally good share a rank. {_IGNORED}"
-RANK_ALL = f"""\
+RATE = "Use the whole scale. Two responses that are equally good or equally poor get the same rating."
+RANK_WITH_TIES = "Give each response a rank: 1 is the best. Responses that are equally good share a rank."
+RANK_ALL = """\
 Give each response a rank: 1 is the best, and no two responses share a rank. Where you see no difference between two, \
-go by your first impression. {_IGNORED}"""
+go by your first impression."""
 
 
 def instruct_on_responses(questions: Sequence[AskedQuestion]) -> str:
@@ -245,7 +244,7 @@ def instruct_on_responses(questions: Sequence[AskedQuestion]) -> str:
     parts = [JUDGE_EACH, RATE] if is_rated or not rankings else [COMPARE_ALL]
     if rankings:
         parts.append(RANK_ALL if any(question.tie == "none" for question in rankings) else RANK_WITH_TIES)
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, IGNORE])
 
 
 QUALITY = AskedQuestion(

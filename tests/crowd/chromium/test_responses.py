@@ -32,7 +32,7 @@ votes_per_pair = 90
 
 [[questions]]
 name = "order"
-ask = "Which response is best, which comes next?"
+ask = "Which rank does this response deserve?"
 kind = "ranking"
 tie = "none"
 
