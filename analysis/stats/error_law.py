@@ -79,7 +79,7 @@ def _find_half_width(law: ErrorLaw, tail: float) -> Floats:
 def one_way(freedom: float) -> ErrorLaw:
     """The law of an error with so many degrees of freedom."""
     errors = _place_errors(freedom)
-    return ErrorLaw(errors, np.full(len(errors), freedom), WEIGHTS / 2)
+    return ErrorLaw(errors, np.asarray(freedom, float), WEIGHTS / 2)  # the same at every node
 
 
 def two_ways(ways: Sequence[Way]) -> ErrorLaw:

@@ -96,6 +96,9 @@ class Assumptions:
 
     def error_law(self, votes: float) -> ErrorLaw:
         """Estimated over true standard error of so many votes, with their degrees of freedom."""
+        return _error_law(self, votes)
+
+    def _make_error_law(self, votes: float) -> ErrorLaw:
         sizes = self.per_pair * self.per_dialogue, self.rater_size
         if max(sizes) <= 1 or self.clusters(votes) == votes:
             return one_way(self.freedom(votes))
@@ -125,6 +128,11 @@ class Anytime:
     power: float
 
 
+@lru_cache(256)  # a plan asks for the power of the same votes at many differences and margins
+def _error_law(crowd: Assumptions, votes: float) -> ErrorLaw:
+    return crowd._make_error_law(votes)
+
+
 def se_of_net(votes: float, crowd: Assumptions, net: float = 0.0) -> float:
     """Standard error of the net preference."""
     return float(np.sqrt(crowd.variance(net) * crowd.design_effect / votes))
@@ -143,28 +151,40 @@ def power_for_difference(net: float, votes: float, crowd: Assumptions, *, alpha:
     at equal distances from it, tell where that is (stats/net_preference.py).
     """
     law = crowd.error_law(votes)
-    reach = law.reach(alpha / 2) * np.sqrt(crowd.design_effect / votes)
     if law.deviations is None:
-        edge = _find_edges(reach, lambda seen, reach: _lower_limit(seen, reach, crowd), crowd)
-        power = _share_beyond(edge, net, votes, crowd, law)
+        power = _share_beyond(_edges_of_difference(votes, crowd, alpha), net, votes, crowd, law)
     else:
-        lower, _ = _limits_at(law, reach, net, votes, crowd)
-        power = float(law.weights @ (lower > 0))
+        seen, size_slope = _seen_at(law, net, votes, crowd)
+        power = float(
+            law.weights @ (_lower_limit(seen, _reach_of_votes(votes, crowd, alpha / 2), crowd, size_slope) > 0)
+        )
     return (1 - _all_tied(votes, crowd)) * power
 
 
 def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: float = 0.05) -> float:
     """Power of TOST where there is no difference; it is claimed where the net preference seen is less than `edge`."""
     law = crowd.error_law(votes)
-    reach = law.reach(alpha) * np.sqrt(crowd.design_effect / votes)
     if law.deviations is None:
+        reach = _reach_of_votes(votes, crowd, alpha)
         edge = _find_edges(reach, lambda seen, reach: _upper_limit(seen, reach, crowd) - margin, crowd)
         power = 1 - _share_beyond(edge, 0.0, votes, crowd, law)
     else:
-        lower, upper = _limits_at(law, reach, 0.0, votes, crowd)
+        lower, upper = _limits_of_equals(votes, crowd, alpha)
         power = float(law.weights @ ((lower > -margin) & (upper < margin)))
     tied, clusters = _all_tied(votes, crowd), max(crowd.clusters(votes), 2.0)
     return (1 - tied) * power + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
+
+
+def _reach_of_votes(votes: float, crowd: Assumptions, tail: float) -> Floats:
+    """Half the interval of each study, were the variance of a vote 1."""
+    return np.asarray(crowd.error_law(votes).reach(tail) * np.sqrt(crowd.design_effect / votes))
+
+
+@lru_cache(256)  # they are the same whatever the true difference is
+def _edges_of_difference(votes: float, crowd: Assumptions, alpha: float) -> Floats:
+    """The net preference at which a study's interval begins to leave out zero."""
+    reach = _reach_of_votes(votes, crowd, alpha / 2)
+    return _find_edges(reach, lambda seen, reach: _lower_limit(seen, reach, crowd), crowd)
 
 
 def _share_beyond(edge: Floats, net: float, votes: float, crowd: Assumptions, law: ErrorLaw) -> float:
@@ -183,14 +203,21 @@ def _upper_limit(seen: Floats, reach: Floats, crowd: Assumptions, size_slope: Fl
     return seen + gap_of(expected_distance(seen, crowd.ties, reach, upward=True), -np.asarray(size_slope))
 
 
-def _limits_at(law: ErrorLaw, reach: Floats, net: float, votes: float, crowd: Assumptions) -> tuple[Floats, Floats]:
-    """The limits at every deviation of the law, turned so that what is seen is above zero."""
+@lru_cache(64)  # they are the same at every margin
+def _limits_of_equals(votes: float, crowd: Assumptions, alpha: float) -> tuple[Floats, Floats]:
+    """The limits at every deviation of the law where there is no difference."""
+    reach = _reach_of_votes(votes, crowd, alpha)
+    seen, size_slope = _seen_at(crowd.error_law(votes), 0.0, votes, crowd)
+    return _lower_limit(seen, reach, crowd, size_slope), _upper_limit(seen, reach, crowd, size_slope)
+
+
+def _seen_at(law: ErrorLaw, net: float, votes: float, crowd: Assumptions) -> tuple[Floats, Floats]:
+    """What is seen at every deviation of the law, turned so that it is above zero, and the slope of its variance."""
     assert law.deviations is not None and law.slopes is not None
     se = se_of_net(votes, crowd, net)
     observed_nets = net + se * law.deviations
-    size = np.minimum(np.abs(observed_nets), (1 - crowd.ties) * (1 - 1e-9))
-    size_slope = np.sign(observed_nets) * law.slopes / se
-    return _lower_limit(size, reach, crowd, size_slope), _upper_limit(size, reach, crowd, size_slope)
+    seen = np.minimum(np.abs(observed_nets), (1 - crowd.ties) * (1 - 1e-9))
+    return np.asarray(seen), np.asarray(np.sign(observed_nets) * law.slopes / se)
 
 
 def _find_edges(reach: Floats, beyond: Callable[[Floats, Floats], Floats], crowd: Assumptions) -> Floats:

@@ -36,7 +36,14 @@ def coarse(tmp_path, monkeypatch):
 @contextmanager
 def _laws_of_their_own():
     """What a plan remembers of other numbers of draws is forgotten before and after."""
-    remembering = (error_law.unequal_raters, power.votes_for_difference, power.votes_for_margin)
+    remembering = (
+        error_law.unequal_raters,
+        power._error_law,
+        power._edges_of_difference,
+        power._limits_of_equals,
+        power.votes_for_difference,
+        power.votes_for_margin,
+    )
     for function in remembering:
         function.cache_clear()
     yield
