@@ -27,7 +27,7 @@ from seedvote.analysis.stats.paired.davidson import (
     Ints,
     Model,
     design_of,
-    find_linked_groups,
+    find_group_of,
     fit_model,
     predict_outcomes,
     refit_strengths,
@@ -130,8 +130,7 @@ def _leave_out(
         is_kept = ~np.append(out, False)[codes]
         tally = np.bincount(played.code[is_kept], weights=played.weights[is_kept], minlength=played.counts.size)
         remaining_games = replace(played, counts=tally.reshape(-1, 3).astype(np.float64))
-        groups = find_linked_groups(remaining_games)
-        if groups[leader] != groups[rival]:
+        if not find_group_of(leader, remaining_games)[rival]:
             return None
         try:
             fitted = fit_model(remaining_games, model)

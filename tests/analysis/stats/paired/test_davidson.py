@@ -10,7 +10,14 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from seedvote.analysis.stats.paired import davidson
-from seedvote.analysis.stats.paired.davidson import count_games, design_of, fit_model, refit_strengths
+from seedvote.analysis.stats.paired.davidson import (
+    count_games,
+    design_of,
+    find_group_of,
+    find_linked_groups,
+    fit_model,
+    refit_strengths,
+)
 from seedvote.dialogue.errors import InputError
 
 GOLDEN = Path(__file__).resolve().parents[3] / "golden"
@@ -257,3 +264,14 @@ def test_a_covariate_turns_with_the_sides():
     )  # fmt: skip
     plain = fit_model(count_games(names, a, b, choice, left, values))
     assert fit_model(turned).parameters == pytest.approx(plain.parameters, abs=1e-8)
+
+
+def test_the_group_of_one_system_is_that_among_all_groups():
+    generator = np.random.default_rng(0)
+    for systems in (2, 4, 9):
+        for votes in (systems // 2, systems, 2 * systems):
+            a = generator.integers(0, systems, votes)
+            b = (a + generator.integers(1, systems, votes)) % systems
+            played = count_games(range(systems), a, b, generator.choice(3, votes, p=[0.45, 0.45, 0.1]), None)
+            groups = find_linked_groups(played)
+            assert all((find_group_of(k, played) == (groups == groups[k])).all() for k in range(systems))
