@@ -22,6 +22,7 @@ from seedvote.analysis.stats.spread import chi_square
 from seedvote.dialogue.errors import InputError
 
 MOST_SEEDS = 2**13
+FEWEST_ERRORS = 2.8  # a difference of fewer is shown with a power below .80 even where its error is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,9 @@ def seeds_for_order(difference: float, error: DifferenceError, seeds: int) -> in
 def items_for_order(difference: float, error: DifferenceError, seeds: int) -> float | None:
     """How many times the items show the difference with the seeds as they are; None beyond 100 times."""
     tried = (k / 10 for k in range(10, 10 * MOST_TIMES))
-    return next((items for items in tried if power_of_order(difference, error, seeds, items) >= POWER), None)
+    # Where not even an error that is known would do, one that is estimated need not be tried.
+    hopeful = (items for items in tried if difference**2 >= FEWEST_ERRORS**2 * error.variance(seeds, items))
+    return next((items for items in hopeful if power_of_order(difference, error, seeds, items) >= POWER), None)
 
 
 def seeds_for_difference(difference: float, sd: float, *, alpha: float = 0.05, power: float = 0.8) -> int:

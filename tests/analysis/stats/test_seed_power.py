@@ -69,6 +69,12 @@ def test_what_the_seeds_share_of_the_items_needs_more_items():
     assert items_for_order(0.5, SEEDS_ONLY, 3) is None
 
 
+def test_no_number_of_items_is_passed_over_because_it_looks_hopeless():
+    error = DifferenceError(seeds=0.02, own=0.4, shared=0.3, freedom=30.0)
+    first = next(k / 10 for k in range(10, 100) if power_of_order(1.0, error, 4, k / 10) >= 0.8)
+    assert items_for_order(1.0, error, 4) == first > 2
+
+
 def drawn(random, truth, sd, seeds, items):
     """Scores (2 architectures, seeds, items) with SDs of seed, item of the architecture, and of a single answer."""
     return (
