@@ -49,7 +49,8 @@ NOTE, REFERENCE, LABEL, AXIS, TITLE = 6.5, 8.0, 8.5, 9.0, 10.0  # points
 def _read_style(path: Path) -> dict[str, Any]:
     """The settings under a style file: where it sets nothing, matplotlib's own."""
     with mpl.rc_context(fname=path):
-        return {name: value for name, value in dict.items(mpl.rcParams) if name != "backend"}
+        settings = cast("dict[str, Any]", mpl.rcParams)
+        return {name: value for name, value in dict.items(settings) if name != "backend"}
 
 
 @contextmanager

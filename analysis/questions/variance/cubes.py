@@ -159,7 +159,7 @@ def _make_cube(model: str, rows: _Rows, names: Sequence[str]) -> Cube | None:
         return None
     cluster = np.zeros(len(items), dtype=np.int64)
     cluster[item] = np.concatenate(rows.clusters)
-    order = sorted(complete.tolist(), key=lambda k: names[int(items[k])])
+    order = sorted(map(int, complete), key=lambda k: names[int(items[k])])
     item_names = tuple(names[int(items[k])] for k in order)
     return Cube(model, tuple(int(s) for s in seeds), item_names, tuple(counts), cube[:, order], cluster[order])
 
