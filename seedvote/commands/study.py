@@ -64,7 +64,7 @@ SIZES = {
         pairs=12,
         raters=12,
         judgements=10,
-        tasks="RecentTopic,RecentValues",
+        tasks="RecentTopic",
         alone=True,
     ),  # tests that everything runs; not a study
 }

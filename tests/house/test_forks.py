@@ -1,5 +1,6 @@
 """Every test is run once, in one of several processes, and whatever becomes of one is said."""
 
+import os
 import re
 import subprocess
 import sys
@@ -67,6 +68,7 @@ def test_each_test_runs_once_and_one_that_ends_its_process_fails_alone(tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--forks", "2", "-p", "tests.house.forks", tmp_path],
         cwd=ROOT,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # to load those of others takes half of the time
         capture_output=True,
         text=True,
     )

@@ -68,7 +68,7 @@ def test_a_run_that_is_killed_leaves_no_database_no_process_and_no_folder(tmp_pa
     run = subprocess.Popen(
         command,
         cwd=tmp_path,
-        env={**environ, "PYTHONPATH": str(ROOT)},
+        env={**environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         stdout=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )

@@ -6,6 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+# Loaded as soon as tests are collected, once for all forks: on first use each of them would take two seconds for it.
+assert transformers.GPT2LMHeadModel and transformers.T5ForConditionalGeneration and transformers.BertModel
 
 WORDS = ["<pad>", "</s>", "<unk>", "user", "assistant", ":", "hotel", "train", "please", "yes", ".", "?", "i", "the"]
 WORDS += ["a", "you", "is", "what", "where", "to", "in", "on", "it", "for"]

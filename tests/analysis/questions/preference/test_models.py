@@ -221,7 +221,6 @@ def test_chains_that_never_agree_are_redrawn_and_warned_of(of_four, say, monkeyp
     assert found.document["careful"]["draws"] == 4 * 48
     assert warning in str(found)
     assert warning in json.loads(say("preference", of_four, "--json", "-"))["warnings"]
-    assert warning in say("preference", of_four)
     say("report", of_four)
     assert warning in json.loads((of_four / "report.json").read_text())["preference"]["warnings"]
     for suffix, heading in (("html", "<h2"), ("md", "\n## ")):
