@@ -6,6 +6,7 @@ hosts may serve one study: what they share is in the store alone.
 
 from __future__ import annotations
 
+import atexit
 import os
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from seedvote.crowd.marketplaces.market import (
 from seedvote.crowd.study_folder import hit_of, opened, prepare_study
 from seedvote.crowd.web.app import LOG, ServerConfig, create_app, log_to_stderr
 from seedvote.dialogue.errors import InputError
+
+LAST_CALLS = 15.0  # seconds; a server such as gunicorn kills a worker that takes longer than its grace
 
 
 def _tell(sentence: str) -> None:
@@ -43,7 +46,7 @@ def from_environment() -> Flask:
     with opened(study, url) as store:
         adopt_launches(store, study)
         refuse_walk_in(store, walk_in=walk_in)
-    return create_app(
+    app = create_app(
         ServerConfig(
             database=url,
             hit=hit,
@@ -60,3 +63,6 @@ def from_environment() -> Flask:
             address_rate=float(limit) if (limit := variable("SEEDVOTE_ADDRESS_RATE")) else None,
         )
     )
+    if endpoints := app.extensions.get("endpoints"):  # what systems are answering has been paid for
+        atexit.register(endpoints.finish, LAST_CALLS)
+    return app

@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
+import httpx
 import pytest
 import sqlalchemy as sa
 
@@ -13,9 +16,9 @@ from seedvote.crowd.store.tables import messages, replies
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Pair
 from tests.crowd.arena import make_topics
-from tests.crowd.real_server import Browser, serving
+from tests.crowd.real_server import ROOT, Browser, free_port, serving
 from tests.dialogue.engines.chat_server import ChatServer
-from tests.house.waiting import wait_for
+from tests.house.waiting import PATIENCE, wait_for
 
 FETCH = {"X-Requested-With": "fetch"}
 HIT = """
@@ -127,3 +130,36 @@ def test_asked_to_stop_the_server_lets_answers_come_in(study):
             ann.get(f"{url}/?rater=ann")
             assert ann.stage(url) == "choose"
         assert (len(ours.asked), len(theirs.asked)) == (1, 1)
+
+
+@pytest.mark.slow
+def test_asked_to_stop_gunicorn_lets_answers_come_in(study):
+    folder, ours, theirs = study
+    ours.script = [{"hold": (gate := threading.Event())}]
+    port = free_port()
+    environment = os.environ | {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_WALK_IN": "1", "SEEDVOTE_RATE": "0"}
+    command = [sys.executable, "-m", "gunicorn", "--threads", "4", "--graceful-timeout", "20", "--log-level", "error"]
+    command += ["--bind", f"127.0.0.1:{port}", "seedvote.crowd.wsgi:from_environment()"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, **quiet) as server, Person() as ann:
+        try:
+            url = f"http://127.0.0.1:{port}"
+            wait_for(lambda: is_up(url))
+            ann.arrive(f"{url}/?rater=ann", examples=3)
+            ann.post_form(url, "/say", text="almost there")
+            wait_for(lambda: ours.asked and theirs.asked)
+            server.terminate()
+            wait_for(lambda: not is_up(url))
+            gate.set()
+            server.wait(PATIENCE)
+        finally:
+            server.kill()
+    assert [row.state for row in rows(folder, replies)] == ["answered"] * 2
+    assert (len(ours.asked), len(theirs.asked)) == (1, 1)
+
+
+def is_up(url):
+    try:
+        return httpx.get(f"{url}/health", trust_env=False, timeout=PATIENCE).status_code == 200
+    except httpx.TransportError:
+        return False
