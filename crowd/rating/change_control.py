@@ -21,6 +21,7 @@ from seedvote.crowd.rating import batches, standing
 from seedvote.crowd.rating.deciding import tell
 from seedvote.crowd.rating.excluding import mark_broken
 from seedvote.crowd.rating.moment import keep_hit, kept_hit, make_rules
+from seedvote.crowd.store.identity import lease_token
 from seedvote.crowd.store.launches import doors
 from seedvote.crowd.store.store import Store, append_event, put, settings
 from seedvote.crowd.store.tables import leases, pairs, raters, replies, votes
@@ -28,6 +29,7 @@ from seedvote.dialogue.errors import InputError
 
 SETTLED = "settled"  # the digest of the pairs file for which everything was last counted
 OLDER = "This study was begun by an older version; raters are now judged by all their checks."
+ON_THE_PAGE = {"question", "questions", "rendering", "marks", "texts"}  # what an answer is an answer to
 WAY_OUT = "Put the old value back into hit.toml, or start a new study folder."
 
 
@@ -74,6 +76,8 @@ def take_up(store: Store, hit: Hit, now: float) -> list[str]:
         for change in changes:
             _refuse_change(connection, change, names, hit)
             append_event(connection, "hit", now, **{**dataclasses.asdict(change), "rule": CHANGES[change.name]})
+        if ON_THE_PAGE.intersection(names):
+            _end_open_pages(connection, values["secret"])
         keep_hit(connection, hit)
         put(connection, SETTLED, values.get("pairs", ""))
         _offer_identical(connection, hit)
@@ -97,6 +101,18 @@ def _refuse_older_votes(connection: sa.Connection, before: Hit | None, hit: Hit)
             "assignment is adaptive, but the votes so far were given out evenly, by an older version. Leave "
             "assignment out of hit.toml, or start a new study folder."
         )
+
+
+def _end_open_pages(connection: sa.Connection, secret: str) -> None:
+    """Give what is shown and not answered another token: an answer from a page that is open would say something else.
+
+    It is refused, and its rater is shown the pair as it is now.
+    """
+    shown = sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.attempt)
+    for row in connection.execute(shown.where(leases.c.state.in_(("held", "expired")))).all():
+        attempt = row.attempt + 1
+        change = {"attempt": attempt, "token": lease_token(secret, row.rater, row.pair, attempt)}
+        connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(change))
 
 
 def _refuse_change(connection: sa.Connection, change: ChangedKey, changed: Sequence[str], hit: Hit) -> None:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import CHANGES, HIT_KEYS, Hit, hit_from
 from seedvote.crowd.hit.live import LiveRule
+from seedvote.crowd.hit.questions import questions_from
 from seedvote.crowd.hit.tables import AdaptiveRule, Exclusion, MarksRule, PanelDoor
 from seedvote.crowd.rating.change_control import changed_keys, refuse_changes, take_up
 from seedvote.crowd.rating.desk import Desk
@@ -173,6 +174,29 @@ def test_before_the_first_vote_anything_may_change(url, tmp_path):
     with desk_of(url, tmp_path, GATED, make_pairs(6, checks=6)) as desk:
         changed = dataclasses.replace(GATED, question="Which is funnier?", first_checks=3)
         assert len(take_up(desk.store, changed, 1.0)) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"question": "Which is worse?"},
+        {"questions": questions_from([{"name": "kinder", "ask": "Kinder?"}], "test")},
+        {"rendering": "markdown"},
+        {"marks": MarksRule(("fact", "style"))},
+    ],
+)
+def test_answer_from_a_page_of_the_old_kind_is_refused_and_the_pair_comes_again(tmp_path, change):
+    hit, url = dataclasses.replace(SHORT, marks=MarksRule(("style", "fact"))), f"sqlite:///{tmp_path}/crowd.sqlite"
+    with desk_of(url, tmp_path, hit, make_pairs(2)) as desk, live(url, hit) as app:
+        ann = Visitor(app)
+        ann.arrive("ann")
+        fields = PageForm(ann.look()["html"]).fields | {"choice": "left", "marks": "[[0, 0, 2, 1]]"}
+        take_up(desk.store, dataclasses.replace(hit, **change), 1.0)
+        sent = fields | {"q-kinder": "left"}
+        assert ann.client.post("/answer", data=sent, headers=FETCH).status_code == 400
+        assert rows(desk.store, sa.select(votes)) == []
+        fields = PageForm(ann.look()["html"]).fields | {"choice": "left", "q-kinder": "left"}
+        assert ann.client.post("/answer", data=fields, headers=FETCH).json()["note"] == "saved"
 
 
 def test_fewer_first_checks_let_those_in_who_have_answered_as_many(url, tmp_path):
