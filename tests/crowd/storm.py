@@ -162,7 +162,8 @@ def talk_to_the_end(talkers, doubles, pause, seconds=90):
 def audit(desk, doubles, talkers):
     """Everything recomputed from what the endpoints were asked, what they charged, and what raters saw."""
     rule, store = desk.rules.hit.live, desk.store
-    assert [talker.trouble for talker in talkers if talker.trouble] == []
+    trouble = [what for talker in talkers for what in talker.trouble]
+    assert not trouble, trouble
     with store.read() as connection:
         secret = settings(connection)["secret"]
         found = connection.execute(sa.select(leases, pairs.c.body).join(pairs, pairs.c.pair == leases.c.pair)).all()
