@@ -1,15 +1,16 @@
-"""Draw the pictures of docs/hit.md, questions.md, conversations.md, live.md, and that of report.md if the demo has run.
+"""Draw the pictures of docs/hit.md, crowd.md, questions.md, conversations.md, live.md, and of report.md after the demo.
 
 Needs Chromium and what `make setup-dev` installs.
 """
 
+import json
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -27,11 +28,60 @@ PICTURES = {
 }
 
 
+MUSEUM = {
+    "context": [{"speaker": "user", "text": "When does the museum open on Sundays, and what does it cost?"}],
+    "a": "The museum opens at ten on Sundays and costs 12 euros; children under six go in free.",
+    "b": "The museum opens at nine on Sundays and costs 12 euros; children under twelve go in free.",
+}
+CHART = {
+    "context": [{"speaker": "user", "text": ["Tell me what this shows.", {"type": "image", "file": "rising.png"}]}],
+    "a": [
+        {"type": "tool_call", "name": "read_chart", "arguments": '{"image": "the last one"}'},
+        {"type": "tool_result", "text": "[30, 55, 80, 100]"},
+        "Sales that grow every year, from 30 to 100.",
+    ],
+    "b": ["Listen:", {"type": "audio", "file": "up.wav", "captions": "up.vtt"}],
+}
+KINDS = {  # of pages that show more than two texts: the pair, and what hit.toml says
+    "media": (CHART, ""),
+    "marks": (MUSEUM, '[marks]\ncategories = ["wrong fact", "off topic", "language"]\n'),
+    "differences": (MUSEUM, 'differences = "on"\n'),
+}
+
+
 REPORT = {
     "report.png": {"viewport": {"width": 1280, "height": 800}},
     "report-dark.png": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
     "report-phone.png": {"viewport": {"width": 390, "height": 844}},
 }
+
+
+def draw_kinds(browser: Browser, folder: Path) -> None:
+    """The pictures of docs/crowd.md."""
+    for name, (pair, rules) in KINDS.items():
+        study = folder / name
+        shutil.copytree(ROOT / "examples/media", study)
+        sides = {side: {"model": f"system-{side}", "text": pair[side]} for side in ("a", "b")}
+        line = {"pair": "1", "item": "1:1", "context": pair["context"], **sides}
+        (study / "pairs.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+        (study / "hit.toml").write_text(rules, encoding="utf-8")
+        files = ["--hit", str(study / "hit.toml"), "--pairs", str(study / "pairs.jsonl"), "--out", str(study / "out")]
+        dispatch("crowd", "", {"preview": ""}, ["preview", *files])
+        height = 940 if name == "media" else 640
+        page = browser.new_context(viewport={"width": 1100, "height": height}, reduced_motion="reduce").new_page()
+        page.goto((study / "out/pair-1.html").as_uri())
+        page.wait_for_timeout(1000)
+        if name == "marks":
+            mark_words(page, "at ten")
+        page.screenshot(path=(path := ROOT / "docs/pictures" / f"{name}.png"))
+        Image.open(path).convert("RGB").quantize(64, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+
+
+def mark_words(page: Page, words: str) -> None:
+    """By the first pen."""
+    page.locator(".pen").first.click()
+    for word in words.split():
+        page.locator(".word", has_text=word).first.click()
 
 
 def main() -> None:
@@ -59,6 +109,7 @@ def main() -> None:
         page.goto((Path(folder) / "live/live-choose.html").as_uri())
         page.wait_for_timeout(1000)
         page.screenshot(path=ROOT / "docs/pictures/live.png")
+        draw_kinds(browser, Path(folder))
         for name, options in PICTURES.items():
             page = browser.new_context(**options, reduced_motion="reduce").new_page()
             page.goto((Path(folder) / "pair-2.html").as_uri())

@@ -107,6 +107,7 @@ def _in_language(
     hit: Hit, pairs: Sequence[Pair | Question | ResponseSet], language: str, media: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     from seedvote.crowd.forms.known import FORMS
+    from seedvote.crowd.rating.differing import are_differences_shown
     from seedvote.crowd.web import page
     from seedvote.dialogue.media import parts_of
 
@@ -127,7 +128,9 @@ def _in_language(
         pairs = ()
     for number, pair in enumerate(pairs, 1):
         layout = form.choose_layout(pair, {}, {}, seed=0, name=(), before="a" if form.is_sided else None)
-        form_page = form.on_page("preview", pair, layout, number)
+        form_page: Any = form.on_page("preview", pair, layout, number)
+        if hit.differences != "off":  # as whoever is shown them sees it
+            form_page = replace(form_page, differs=bool(are_differences_shown("on", "", "", pair)))
         to_go = math.ceil(hit.minutes_per_sitting * (len(pairs) - number + 1) / len(pairs)) or None
         undo = "last" if number > 1 else ""
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, undo, to_go)

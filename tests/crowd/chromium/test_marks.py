@@ -76,6 +76,8 @@ def test_every_way_marks_the_same_characters(arrive, server, way):
     begin(page)
     mark(page, way)
     assert page.locator(".passages li").inner_text().split("\n")[0].endswith("language")
+    tints = [words(page).nth(k).evaluate("word => getComputedStyle(word).backgroundColor") for k in (1, 2)]
+    assert tints[0] == tints[1]  # also of the word on which the pointer rests
     assert barriers(page, "dark" if way == "phone" else "light") == []
     before = len(stored(server))
     look(page)

@@ -9,6 +9,7 @@ import re
 import pytest
 import sqlalchemy as sa
 
+from seedvote.crowd.__main__ import COMMANDS
 from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from, hit_from_kept
 from seedvote.crowd.rating.change_control import take_up
@@ -17,7 +18,9 @@ from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.tables import votes
 from seedvote.crowd.web.rendering import box_differing
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Candidate
+from seedvote.dialogue.files import write_records
+from seedvote.dialogue.records import Candidate, Pair
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.crowd.study import SHORT, database, desk_of, make_pairs, press, seated
 from tests.crowd.visitor import FETCH, Visitor, live
 
@@ -156,6 +159,15 @@ def test_what_was_shown_is_stored_undone_and_exported(url, tmp_path):
             stored = connection.execute(sa.select(votes.c.differences)).scalars().all()
         assert {(vote.rater, vote.pair): vote.differences for vote in found.votes} == expected
         assert set(expected.values()) == {True, False, None} and stored.count(None) == 3
+
+
+def test_preview_shows_what_raters_will_see(tmp_path):
+    write_records(tmp_path / "pairs.jsonl", near_pairs(2), signature="test", kind=Pair)
+    (tmp_path / "hit.toml").write_text('differences = "half"', encoding="utf-8")
+    files = ["--pairs", str(tmp_path / "pairs.jsonl"), "--hit", str(tmp_path / "hit.toml")]
+    dispatch("crowd", "", COMMANDS, ["preview", *files, "--out", str(tmp_path / "out")])
+    pages = [(tmp_path / "out" / f"pair-{n}.html").read_text(encoding="utf-8") for n in (1, 2)]
+    assert [page.count('class="differs"') for page in pages] == [2, 0]
 
 
 def stored_differences(desk):
