@@ -60,9 +60,12 @@ def _place_in_file(text: str, shown: int) -> int:
     >>> _place_in_file("a\\r\\nb", 2)
     3
     """
-    place = 0
-    for _ in range(shown):
-        place += 2 if text.startswith("\r\n", place) else 1
+    place, end = shown, -1
+    for line in text.split("\r\n")[:-1]:
+        end += len(line) + 1
+        if end >= shown:
+            break
+        place += 1
     return place
 
 

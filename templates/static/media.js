@@ -61,7 +61,8 @@ function showCaptions() {
     const track = line.parentElement.querySelector("audio")?.textTracks[0];
     if (!track || track.oncuechange) continue;
     track.mode = "hidden";
-    track.oncuechange = () => { line.textContent = [...(track.activeCues ?? [])].map((cue) => cue.text).join("\n"); };
+    const words = (cue) => cue.getCueAsHTML().textContent; // without the marks of WebVTT, such as who speaks
+    track.oncuechange = () => { line.textContent = [...(track.activeCues ?? [])].map(words).join("\n"); };
   }
 }
 showCaptions();

@@ -38,7 +38,9 @@ def make_media_study(folder, real=1):
         (folder / system).mkdir(parents=True, exist_ok=True)
         (folder / system / "1.png").write_bytes(picture("red" if system == "gpt" else "blue"))
         (folder / system / "1.wav").write_bytes(tone(hertz))
-    (folder / "said.vtt").write_text("WEBVTT\n\n00:00.000 --> 00:00.600\nHello there.\n", encoding="utf-8")
+    (folder / "said.vtt").write_text(
+        "WEBVTT\n\n00:00.000 --> 00:00.600\n<v Ann>Hello <i>there</i>.\n", encoding="utf-8"
+    )
     asked = Utterance("user", "What is this?", (Part("text", "What is this?"), Part("image", file="gpt/1.png")))
 
     def side(system, kind):

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
+import random
 import re
+import time
 
 import pytest
 import sqlalchemy as sa
@@ -11,7 +13,7 @@ from seedvote.crowd.exchange.exporting import export
 from seedvote.crowd.forms.form import Content, NoAnswer
 from seedvote.crowd.hit.hit import hit_as_kept, hit_from, hit_from_kept
 from seedvote.crowd.hit.tables import MarksRule
-from seedvote.crowd.rating.marking import MOST, marks_as_sent, read_marks
+from seedvote.crowd.rating.marking import MOST, _place_in_file, marks_as_sent, read_marks
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.store.tables import votes
 from seedvote.crowd.web.page import STATIC
@@ -39,6 +41,25 @@ def test_ranges_are_those_of_the_text_in_the_file():
             json.loads(sent), key=lambda mark: (SHOWN[mark[0]][0], str(mark[1]), str(mark[2]), RULE.categories[mark[3]])
         )
     assert read_marks("", RULE, SHOWN) is None and read_marks("[]", RULE, SHOWN) == []
+
+
+def slow_place(text, shown):
+    place = 0
+    for _ in range(shown):
+        place += 2 if text.startswith("\r\n", place) else 1
+    return place
+
+
+def test_places_are_those_of_a_slow_twin_and_cost_little_in_a_long_text():
+    draw = random.Random(0)
+    for _ in range(300):
+        text = "".join(draw.choice(["a", "😀", "\r\n", "\r", "\n"]) for _ in range(draw.randrange(12)))
+        for shown in range(len(text.replace("\r\n", "\n")) + 1):
+            assert _place_in_file(text, shown) == slow_place(text, shown)
+    long, begun = Content("word " * 200_000), time.process_time()
+    sent = json.dumps([[0, len(long.text) - 99 + k, len(long.text) - 98 + k, 0] for k in range(MOST)])
+    assert len(read_marks(sent, RULE, [("a", long)])) == MOST
+    assert time.process_time() - begun < 5  # it is read while the store is locked: a minute, character by character
 
 
 FORGED = [
