@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.shell.command_line import repeat_options, tell_next
@@ -130,7 +130,7 @@ def _in_language(
         layout = form.choose_layout(pair, {}, {}, seed=0, name=(), before="a" if form.is_sided else None)
         form_page: Any = form.on_page("preview", pair, layout, number)
         if hit.differences != "off":  # as whoever is shown them sees it
-            form_page = replace(form_page, differs=bool(are_differences_shown("on", "", "", pair)))
+            form_page = replace(form_page, differs=bool(are_differences_shown("on", "", "", cast("Pair", pair))))
         to_go = math.ceil(hit.minutes_per_sitting * (len(pairs) - number + 1) / len(pairs)) or None
         undo = "last" if number > 1 else ""
         progress = page.SittingProgress(number - 1, len(pairs), hit.lease_minutes, undo, to_go)
