@@ -223,6 +223,12 @@ def _align_values(adds: Mapping[str, float], names: Sequence[str]) -> Floats:
     return np.array([adds.get(name, 0.0) for name in names])
 
 
+def _tell_lacking(tasks: Sequence[str], systems: Sequence[str]) -> str:
+    verb, them = ("do", "them") if len(tasks) > 1 else ("does", "it")
+    lack = "lack" if len(systems) > 1 else "lacks"
+    return f"{', '.join(tasks)} {verb} not count: {', '.join(systems)} {lack} {them}."
+
+
 def _rank_tasks(
     values: ByTask, measures: Mapping[str, Measure], systems: Sequence[str], weights: Mapping[str, float]
 ) -> tuple[list[RankedTask], list[str]]:
@@ -232,11 +238,11 @@ def _rank_tasks(
     has = {name: {system for (system, _), by in values.items() if name in by} for name in measures}
     wanted = [name for name in measures if name in weights or (not weights and measures[name].card.main)]
     complete = [name for name in wanted if len(has[name]) == len(systems) and weights.get(name, 1.0) > 0]
-    out = [
-        f"{measures[name].card.title} does not count: {', '.join(sorted(set(systems) - has[name]))} lack it."
-        for name in wanted
-        if len(has[name]) < len(systems)
-    ]
+    lacking: dict[tuple[str, ...], list[str]] = defaultdict(list)  # systems -> tasks that they have no score of
+    for name in wanted:
+        if without := tuple(sorted(set(systems) - has[name])):
+            lacking[without].append(measures[name].card.title)
+    out = [_tell_lacking(tasks, without) for without, tasks in lacking.items()]
     if not complete:
         raise InputError(
             f"No task is there for all of {', '.join(systems)}. {' '.join(out)} Name some: --weights jga=1"

@@ -93,6 +93,7 @@ def parts(answer: PreferenceAnswer) -> list[Table | str]:
     if answer.ranking is not None:
         strengths = [ranking_table(answer.ranking), *explain_ranking(answer.ranking)]
     nets: list[Table | str] = [contrast_tables(answer)[0], *equivalence_sentences(answer.led)]
+    nets = [part for part in nets if part not in equivalent_within(answer)]  # said among the findings
     ordered = [*strengths, *nets] if len(answer.matches.systems) > 2 else [*nets, *strengths]
     models = [] if answer.mixed is None else mixed_parts(answer.mixed)
     blocks = [*ordered, *findings(answer), *_detail_parts(answer), *models]
@@ -117,7 +118,7 @@ def _detail_parts(answer: PreferenceAnswer) -> list[Table | str]:
 
 def findings(answer: PreferenceAnswer) -> list[str]:
     """Who may be the best of several, whether any difference was shown, the largest one, how few votes turn it."""
-    return [*best_of(answer), *preferred(answer), *decisive_votes(answer)]
+    return [*best_of(answer), *preferred(answer), *equivalent_within(answer), *decisive_votes(answer)]
 
 
 def best_of(answer: PreferenceAnswer) -> list[str]:
@@ -301,6 +302,21 @@ def equivalence_sentences(preferences: Sequence[Preference]) -> list[str]:
         f"within {margin} (two one-sided tests, {p_equals(test.p)}; 90 % interval "
         f"{spell_points(test.low, test.high)})."
         for pair, test in tested
+    ]
+
+
+def equivalent_within(answer: PreferenceAnswer) -> list[str]:
+    """Whether systems are equivalent, where a margin was stated: of several comparisons, in how many."""
+    tests = [pair.equivalence for pair in answer.led if pair.equivalence is not None]
+    if len(tests) < 2:
+        return equivalence_sentences(answer.led) if tests else []
+    equivalent = sum(test.equivalent for test in tests)
+    which = (
+        f"{equivalent:,} of {len(tests):,} comparisons are" if equivalent else f"None of {len(tests):,} comparisons is"
+    )
+    return [
+        f"{which} shown to be equivalent within {100 * tests[0].margin:g} points (two one-sided tests, not corrected "
+        "for their number)."
     ]
 
 

@@ -51,6 +51,6 @@ CLAIMS = (
     Claim(
         "ratings: two systems in a mixed model", "the 95 % interval of a difference of two systems holds it",
         {"stats.crossed_linear.Contrast": "low high p", "questions.ratings.scores.RatingDifference": "p"}, CELLS,
-        each(holds_zero), 0.95, 0.93, studies=150, silent=SILENT,
+        each(holds_zero), 0.95, 0.93, studies=600, silent=SILENT,
     ),
 )  # fmt: skip

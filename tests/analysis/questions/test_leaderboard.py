@@ -98,7 +98,7 @@ def test_a_task_that_some_system_lacks_does_not_count_and_is_named(tmp_path):
         tmp_path / "task.parquet", rows + scored("slot_f1", "a", (0, 1), 0.9, generator=generator), {"task": card}
     )
     found = leaderboard(tmp_path)
-    assert list(found.document["weights"]) == ["jga"] and "slot_f1 does not count: b lack it." in str(found)
+    assert list(found.document["weights"]) == ["jga"] and "slot_f1 does not count: b lacks it." in str(found)
     with pytest.raises(InputError, match="--weights names 'success'; there are jga, slot_f1"):
         leaderboard(tmp_path, weights={"success": 1.0})
 

@@ -14,7 +14,7 @@ import pytest
 
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.preference.answer import answer
-from seedvote.analysis.questions.preference.showing import best_of, parts, preferred
+from seedvote.analysis.questions.preference.showing import best_of, findings, parts, preferred
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.votes.systems import fixed_sides, named_sides
 from seedvote.analysis.votes.votes import votes_from_columns
@@ -220,3 +220,13 @@ def test_where_work_is_even_one_mean_is_enough():
     columns = {"pair": np.arange(120) // 3, "rater": np.arange(120) % 12, "choice": ["a", "b", "tie", "a"] * 30}
     found = answer(fixed_sides(votes_from_columns(columns)), sets=200, careful=False)
     assert found.over_raters == () and found.fixed == ()
+
+
+@pytest.mark.parametrize(
+    ("margin", "claim"), [(0.9, "are equivalent within 90"), (0.01, "are not shown to be equivalent")]
+)
+def test_whether_two_are_equivalent_is_a_finding_where_a_margin_was_stated(margin, claim):
+    columns = {"pair": np.arange(120) // 3, "rater": np.arange(120) % 12, "choice": ["a", "b", "tie", "b"] * 30}
+    found = answer(fixed_sides(votes_from_columns(columns)), sets=200, careful=False, margin=margin)
+    sentences = [str(part) for part in parts(found)]
+    assert claim in findings(found)[1] and sentences.count(findings(found)[1]) == 1
