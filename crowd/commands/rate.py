@@ -51,6 +51,9 @@ def run(args: argparse.Namespace) -> int | None:
     refuse_below(args, checks=0, people=0)
     answers = _read_answers(args)
     real = pairs_of_answers(answers.table, args.good)
+    if all(pair.identical for pair in real):
+        names = " and ".join(answers.table.systems)
+        raise InputError(f"{names} gave the same answer to every prompt, so there is nothing to compare.")
     wanted = args.checks if args.checks is not None else 0 if any(pair.kind == "check" for pair in real) else CHECKS
     pairs = [*real, *make_checks(answers.table.rows, wanted, seed=args.seed)]
     study = args.out or Path("-".join(answers.table.systems))

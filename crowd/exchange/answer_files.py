@@ -61,10 +61,17 @@ def join_answers(files: Sequence[AnswerFile]) -> JoinedAnswers:
     if twice := [name for name, number in Counter(file.system for file in answering).items() if number > 1]:
         raise InputError(f"Two files are named {twice[0]}. Say whose answers they hold: NAME={answering[0].path} ...")
     if len(answering) < 2:
-        raise InputError("A comparison needs the answers of two systems: name two files, or a table with both.")
+        mute = next((f" {file.path} holds prompts and no answer." for file in files if file.asks_only), "")
+        raise InputError(f"A comparison needs the answers of two systems: name two files, or a table with both.{mute}")
     by_id = all(row.name for file in files for row in file.rows)
     if not by_id and (lacking := next((row for file in answering for row in file.rows if not row.context), None)):
-        raise InputError(f"{lacking.where}: neither an id ({', '.join(IDS[:3])}) nor a prompt says what was asked.")
+        if not lacking.name:
+            raise InputError(f"{lacking.where}: neither an id ({', '.join(IDS[:3])}) nor a prompt says what was asked.")
+        without = next(row for file in files for row in file.rows if not row.name)
+        raise InputError(
+            f"{lacking.where}: the id {lacking.name!r} alone says what was asked, and {without.where} has no id. Name "
+            "the file of prompts too, or give every file ids."
+        )
     contexts: dict[str, AnswerRow] = {}
     texts: dict[str, dict[str, str]] = {}
     parts: dict[str, dict[str, Sequence[Part]]] = {}

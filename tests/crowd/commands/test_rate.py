@@ -7,8 +7,10 @@ import shlex
 import pytest
 
 from seedvote.crowd.study_folder import hit_of, prepare_study
+from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.records import Pair
+from seedvote.dialogue.shell.command_line import dispatch
 from tests.house.doc_blocks import parse
 from tests.house.typed import typed
 
@@ -58,3 +60,25 @@ def test_the_next_command_of_pairs_from_is_one_that_the_server_takes(tmp_path):
     assert words[:4] == ["python", "-m", "crowd", "serve"]
     study = tmp_path / "study"
     prepare_study(study, None, hit_of(study, None, None), None, seed=0, simulated=False, tell=print)
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        (
+            [{"prompt": f"Where is {n}?", "response": f"There, {n}."} for n in range(9)],
+            "the same answer to every prompt",
+        ),
+        ([{"prompt": f"Where is {n}?", "response": ""} for n in range(9)], "theirs.jsonl holds prompts and no answer"),
+        ([{"custom_id": str(n), "response": "Here."} for n in range(9)], "the id '0' alone says what was asked"),
+    ],
+    ids=["same", "empty", "ids"],
+)
+def test_answers_that_nobody_can_compare_are_refused(other, sentence, tmp_path):
+    ours = [{"prompt": f"Where is {n}?", "response": f"There, {n}."} for n in range(9)]
+    for name, rows in (("ours", ours), ("theirs", other)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["rate", str(tmp_path / "ours.jsonl"), str(tmp_path / "theirs.jsonl"), "--out", str(tmp_path / "study")]
+    with pytest.raises(InputError, match=sentence):
+        dispatch("crowd", "", {"rate": ""}, [*words, "--prepare"])
+    assert not (tmp_path / "study").exists()
