@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--references", type=Path, metavar="FILE", help='BLEU against these: {"dialogue": ["delexicalised reply"]}')
     add("--claims", type=Path, metavar="CSV", help="printed numbers: system,inform,success,bleu,combined")
     add("--out", type=Path, metavar="FOLDER", help="write task.parquet and task.json there (default: the study)")
+    add("--by", choices=("slot",), help="also print how often each slot is right")
     add("--seed", type=int, default=0, metavar="S", help="seed of the draws (default 0)")
     add("--json", action="store_true", help="print JSON instead of tables")
 
@@ -85,6 +86,8 @@ def _evaluate_paths(args: argparse.Namespace, paths: list[Path], corpus: Path | 
         evaluation_document,
         rates_table,
         read_claims,
+        slots_notes,
+        slots_table,
         task_notes,
         write_task_scores,
     )
@@ -101,6 +104,8 @@ def _evaluate_paths(args: argparse.Namespace, paths: list[Path], corpus: Path | 
     else:
         print(rates_table(evaluation, claims) + "\n")
         print("\n".join(task_notes(evaluation, claims, references if args.references else OWN)))
+        if args.by:
+            print("\n".join(["", slots_table(evaluation), "", *slots_notes(evaluation)]))
         print(evaluation.signature)
     out = out or (paths[0] if paths[0].is_dir() else None)
     if out:

@@ -18,6 +18,7 @@ from seedvote.evaluators.task.rates import (
     DialogueOutcome,
     RankedSystem,
     Rate,
+    SlotRate,
     World,
     compute_rates,
     dialogue_outcomes,
@@ -25,6 +26,7 @@ from seedvote.evaluators.task.rates import (
     drawn_venues,
     goals_reached,
     rank_by_draws,
+    slot_rates,
 )
 from seedvote.evaluators.task.success import Rule, active_domains, possible_rules
 
@@ -72,6 +74,7 @@ class TaskSystem:
     if_missing_fail: tuple[float, float] | None
     unknown: Mapping[str, int]
     sampled: Sampled | None = None
+    slots: Mapping[str, SlotRate] = field(default_factory=dict, repr=False)  # such as `hotel-area`
 
     @property
     def name(self) -> str:
@@ -127,7 +130,7 @@ def _refuse_doubles(given_predictions: Sequence[Predictions]) -> None:
 
 
 def _evaluate_system(predictions: Predictions, world: World, settings: TaskRules, slots: int) -> TaskSystem:
-    known = dict.fromkeys([*world.goals, *world.states, *world.references])
+    known = dict.fromkeys([*world.goals, *world.states, *world.references, *world.intents])
     missing = [name for name in known if name not in predictions.dialogues]
     if len(missing) == len(known):
         first = next(iter(predictions.dialogues))
@@ -135,15 +138,14 @@ def _evaluate_system(predictions: Predictions, world: World, settings: TaskRules
             f"{predictions.system}: none of its {len(predictions.dialogues):,} dialogues is in the {settings.split} "
             f"split of the corpus, e.g. {first!r}. Give the corpus that was answered, or another --split."
         )
+    _refuse_partly_named(predictions)
     predictions, states = _with_states(predictions, world)
     possible = possible_rules(predictions) if states != "none" else ()
     rule = settings.domains or (possible[0] if possible else None)
     active = active_domains(predictions, rule) if rule else {name: [] for name in predictions.dialogues}
     tracking = world.states if states == "predicted" else {}
-    is_complete = (
-        World(world.goals, world.tables, tracking, world.references) if rule else World({}, {}, {}, world.references)
-    )
-    outcomes = dialogue_outcomes(predictions, active, is_complete)
+    known_world = replace(world, states=tracking) if rule else replace(world, goals={}, tables={}, states={})
+    outcomes = dialogue_outcomes(predictions, active, known_world)
     generator = np.random.default_rng(child_seed(settings.seed, "task", predictions.system))
     draws = draw_weights(len(outcomes), generator=generator)
     rated = dict(compute_rates(outcomes, draws, slots=slots))
@@ -169,7 +171,20 @@ def _evaluate_system(predictions: Predictions, world: World, settings: TaskRules
         _sample_venues(predictions, active, world, settings)
         if settings.venue == "sampled" and "inform" in rated
         else None,
+        slot_rates(outcomes, draws),
     )
+
+
+def _refuse_partly_named(predictions: Predictions) -> None:
+    """Intents, and acts, are named in every turn or in none: the turns in between would be guessed."""
+    turns = list(predictions.turns)
+    for kind in ("intents", "acts"):
+        without = sum(getattr(turn, kind) is None for turn in turns)
+        if 0 < without < len(turns):
+            raise InputError(
+                f"{predictions.system}: {without:,} of {len(turns):,} turns have no {kind}. Give every turn {kind} "
+                "([] where there is none), or none at all."
+            )
 
 
 def _with_states(predictions: Predictions, world: World) -> tuple[Predictions, States]:

@@ -42,6 +42,8 @@ class Answer:
     bare: bool  # a placeholder that matters names no domain
     state: State | None
     domains: frozenset[str] | None
+    intents: frozenset[str] | None = None  # what it takes the user to want, such as `hotel-request`
+    acts: frozenset[str] | None = None  # what it does, such as `hotel-inform`
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,8 @@ def read_answer(raw: Any, where: str, unknown: Counter[str]) -> Answer:
         any(not placeholder_domain(name) for name in telling),
         _read_state(raw.get("state"), where),
         _read_domains(raw.get("active_domains"), where),
+        _read_names(raw.get("intents"), f"{where}: intents"),
+        _read_names(raw.get("acts"), f"{where}: acts"),
     )
 
 
@@ -161,6 +165,16 @@ def _read_domains(raw: Any, where: str) -> frozenset[str] | None:
     if not isinstance(raw, list) or not all(isinstance(name, str) for name in raw):
         raise InputError(f"{where}: active_domains is {raw!r}. Expected a list of domains, or no such key.")
     return frozenset(name.lower() for name in raw)
+
+
+def _read_names(raw: Any, where: str) -> frozenset[str] | None:
+    """Names of acts: one, a list, or the keys of acts with their slots."""
+    if raw is None:
+        return None
+    names: list[Any] = [raw] if isinstance(raw, str) else list(raw) if isinstance(raw, list | dict) else [None]
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise InputError(f"{where} is {raw!r}. Expected a name such as Hotel-Request, a list of names, or no such key.")
+    return frozenset(name.strip().lower() for name in names)
 
 
 def _read_documents(path: Path) -> Iterator[tuple[str, Any]]:
@@ -230,7 +244,12 @@ def _from_study(folder: Path) -> list[Predictions]:
         turns = systems[key][comparable_id(name)]
         if int(turn) in turns:
             raise InputError(f"{path}:{n}: {response.item} is answered twice by {key.name}. Keep one decoding.")
-        raw = {"response": response.text, "state": response.state, "active_domains": _list_domains(response.domains)}
+        raw = {
+            "response": response.text,
+            "state": response.state,
+            "active_domains": _list_domains(response.domains),
+            **{name: response.extra.get(name) for name in ("intents", "acts")},
+        }
         turns[int(turn)] = read_answer(raw, f"{path}:{n}", unknown[key])
     systems_found = [_group_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]
     return [replace(system, agent=system.key in agents) for system in systems_found]

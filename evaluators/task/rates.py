@@ -24,6 +24,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import corpus_bleus
 from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.records import Dialogue
+from seedvote.evaluators.task.acts import NameMatch, Names, compare_names, gold_names
 from seedvote.evaluators.task.predictions import Answer, Predictions, comparable_id
 from seedvote.evaluators.task.states import Tracked, compare_states, gold_states
 from seedvote.evaluators.task.success import Domains, Reached, Tables, Wanted, goal_reached, read_goals
@@ -98,7 +99,8 @@ def world_of(corpus: Path, database: Path | None, split: str, references: Path |
         raise InputError(f"{corpus} has no dialogue in its {split} split, so nothing can be held against it.")
     tables = _read_tables(database) if database else domain_tables(corpus_read.databases)
     texts = _read_references(references) if references else _own_references(dialogues)
-    return World(read_goals(dialogues), tables, gold_states(dialogues), texts)
+    intents, acts = (gold_names(dialogues, of_user=of_user) for of_user in (True, False))
+    return World(read_goals(dialogues), tables, gold_states(dialogues), texts, intents, acts)
 
 
 def _read_tables(folder: Path) -> dict[str, DomainTable]:
@@ -141,12 +143,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class World:
-    """What predictions are held against: goals, databases, annotated states and reference replies, by dialogue."""
+    """What predictions are held against: goals, databases, annotated states, acts and replies, by dialogue."""
 
     goals: Mapping[str, Wanted] = field(repr=False)
     tables: Tables = field(repr=False)
     states: Mapping[str, Sequence[State]] = field(repr=False)
     references: Mapping[str, Sequence[str]] = field(repr=False)
+    intents: Mapping[str, Sequence[Names]] = field(default_factory=dict, repr=False)
+    acts: Mapping[str, Sequence[Names]] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,8 @@ class DialogueOutcome:
     reached: Reached | None
     tracked: Sequence[Tracked]
     bleu: Floats  # (turns, 10) counts; no rows without references
+    intents: Mapping[int, NameMatch] = field(default_factory=dict)  # turn -> its match, where both sides name any
+    acts: Mapping[int, NameMatch] = field(default_factory=dict)
 
 
 def dialogue_outcomes(predictions: Predictions, active: Mapping[str, Domains], world: World) -> list[DialogueOutcome]:
@@ -165,7 +171,7 @@ def dialogue_outcomes(predictions: Predictions, active: Mapping[str, Domains], w
     return [
         _dialogue_outcome(name, answers, active[name], world)
         for name, answers in predictions.dialogues.items()
-        if name in world.goals or name in world.states or name in world.references
+        if any(name in part for part in (world.goals, world.states, world.references, world.intents))
     ]
 
 
@@ -178,7 +184,15 @@ def _dialogue_outcome(name: str, answers: Sequence[Answer], active: Domains, wor
         count_ngrams(replace_placeholders(answer.text), replace_placeholders(text))
         for answer, text in zip(answers, references, strict=False)
     ]
-    return DialogueOutcome(name, len(answers), met, turns, np.array(rows, np.float64).reshape(-1, len(BLEU_COUNTS)))
+    return DialogueOutcome(
+        name,
+        len(answers),
+        met,
+        turns,
+        np.array(rows, np.float64).reshape(-1, len(BLEU_COUNTS)),
+        compare_names(world.intents.get(name, ()), [answer.intents for answer in answers]),
+        compare_names(world.acts.get(name, ()), [answer.acts for answer in answers]),
+    )
 
 
 def goals_reached(
@@ -218,6 +232,10 @@ TITLES = {
     "slot_f1": "Slot F1",
     "slot_accuracy": "Slot accuracy",
     "goal_accuracy": "Goal accuracy",
+    "intent_accuracy": "Intent accuracy",
+    "intent_f1": "Intent F1",
+    "act_accuracy": "Act accuracy",
+    "act_f1": "Act F1",
 }
 
 
@@ -240,6 +258,51 @@ def compute_rates(outcomes: Sequence[DialogueOutcome], draws: Floats, *, slots: 
     """Every rate that these outcomes allow; `slots` is how many slots the corpus has."""
     rows = {name: (sums, rule) for name, (sums, rule) in _rate_parts(outcomes, slots).items() if sums.size}
     return {name: _interval_of_rate(sums, rule, draws) for name, (sums, rule) in rows.items()}
+
+
+@dataclass(frozen=True)
+class SlotRate:
+    """One slot: how often it is right."""
+
+    turns: int  # that fill it in the corpus
+    filled: Rate  # the share of these with the right value
+    everywhere: Rate  # the share of all turns that are right, those where both leave it empty too
+
+
+def slot_rates(outcomes: Sequence[DialogueOutcome], draws: Floats) -> dict[str, SlotRate]:
+    """Every slot that the corpus or the system fills, by name; one that the corpus never fills has 0 turns."""
+    names = sorted(
+        {name for outcome in outcomes for turn in outcome.tracked for name in (*turn.by_slot, *turn.too_many)}
+    )
+    if not names:
+        return {}
+    place = {name: n for n, name in enumerate(names)}
+    counts = np.zeros((len(outcomes), len(names), 3))  # right, filled, wrong
+    for n, outcome in enumerate(outcomes):
+        for turn in outcome.tracked:
+            for name, is_right in turn.by_slot.items():
+                counts[n, place[name]] += is_right, 1, not is_right
+            for name in turn.too_many:
+                counts[n, place[name], 2] += 1
+    turns = np.array([len(outcome.tracked) for outcome in outcomes], np.float64)[:, None]
+    right, filled, wrong = np.moveaxis(counts, 2, 0)
+    inside = _rates_of_shares(right, filled, draws)
+    everywhere = _rates_of_shares(turns - wrong, np.broadcast_to(turns, wrong.shape), draws)
+    return {name: SlotRate(int(filled[:, n].sum()), inside[n], everywhere[n]) for name, n in place.items()}
+
+
+def _rates_of_shares(parts: Floats, wholes: Floats, draws: Floats) -> list[Rate]:
+    """The share of each column of `(dialogues, k)` counts; all NaN where there is nothing to share."""
+    with np.errstate(invalid="ignore"):
+        values = 100 * parts.sum(0) / wholes.sum(0)
+        drawn = 100 * (draws @ parts) / (draws @ wholes)
+    is_known = np.isfinite(values)
+    low, high = np.full((2, len(values)), math.nan)
+    low[is_known], high[is_known] = np.nanquantile(drawn[:, is_known], (0.025, 0.975), axis=0)
+    return [
+        Rate(float(value), float(low[n]), float(high[n]), drawn[:, n] if is_known[n] else np.empty(0))
+        for n, value in enumerate(values)
+    ]
 
 
 def _interval_of_rate(sums: Floats, rule: Callable[[Floats], Floats], draws: Floats) -> Rate:
@@ -270,7 +333,22 @@ def _rate_parts(
         parts["combined"] = (np.hstack([goals, text]), _combined_score)
     if any(outcome.tracked for outcome in outcomes):
         parts |= _tracking_parts(outcomes, slots)
+    for name, matches in (("intent", [one.intents for one in outcomes]), ("act", [one.acts for one in outcomes])):
+        if any(matches):
+            parts |= _naming_parts(name, matches)
     return parts
+
+
+def _naming_parts(
+    name: str, outcomes: Sequence[Mapping[int, NameMatch]]
+) -> dict[str, tuple[Floats, Callable[[Floats], Floats]]]:
+    """Accuracy and micro-F1 of intents, or of acts."""
+    rows = [
+        [(turn.is_right, 1, turn.tp, turn.fp, turn.fn) for turn in matches.values()] or [(False, 0, 0, 0, 0)]
+        for matches in outcomes
+    ]
+    sums = np.array([np.sum(turns, 0) for turns in rows], np.float64)
+    return {f"{name}_accuracy": (sums[:, :2], _sum_share), f"{name}_f1": (sums[:, 2:], _sum_f1)}
 
 
 def _tracking_parts(

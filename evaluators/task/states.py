@@ -36,6 +36,7 @@ class Tracked:
     wanted: int
     by_domain: Mapping[str, bool] = field(default_factory=dict)  # annotated domain -> are its slots right
     by_slot: Mapping[str, bool] = field(default_factory=dict)  # annotated slot, as `hotel-area` -> is its value right
+    too_many: Sequence[str] = ()  # slots that the system fills and the corpus does not
 
     @property
     def goal_accuracy(self) -> float | None:
@@ -61,6 +62,7 @@ def compare_states(gold: State, predicted: State) -> Tracked:
         len(right),
         {domain: not any(rival_domain == domain for rival_domain, _ in differing) for domain, _ in right},
         {f"{domain}-{name}": (domain, name) not in differing for domain, name in right},
+        tuple(f"{domain}-{name}" for domain, name in predicted_slots if (domain, name) not in right),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,7 +73,7 @@ def _parse_number(text: str | None, where: str) -> float | None:
 
 # Task success as people and programs read it.
 
-SHOWN = ("inform", "success", "bleu", "combined", "jga", "slot_f1")
+SHOWN = ("inform", "success", "bleu", "combined", "jga", "slot_f1", "intent_accuracy", "act_accuracy")
 JGA_VARIANTS = {
     "jga_fuzzy": "with values alike it is",
     "jga_dontcare_as_none": "with dontcare as none",
@@ -107,6 +108,34 @@ def _table_row(
         span = str(place.best) if place.best == place.worst else f"{place.best}-{place.worst}"
         cells += [span, "-" if place.p is None else "yes" if place.p < DIFFERENT else "no"]
     return cells
+
+
+def slots_table(evaluation: Evaluation) -> str:
+    """A line for each slot that the corpus fills: in how many turns, and how often each system has its value."""
+    systems = [system for system in evaluation.systems if system.slots]
+    turns: dict[str, int] = {}
+    for system in systems:
+        turns |= {name: max(rate.turns, turns.get(name, 0)) for name, rate in system.slots.items() if rate.turns}
+    rows = [["slot", "turns", *(system.name for system in systems)]]
+    for name, n in sorted(turns.items()):
+        rates = [system.slots.get(name) for system in systems]
+        rows.append([name, f"{n:,}", *(_format_rate(rate.filled if rate and rate.turns else None) for rate in rates)])
+    return _align_columns(rows)
+
+
+def slots_notes(evaluation: Evaluation) -> Iterator[str]:
+    """What the reader of the slots must know."""
+    systems = [system for system in evaluation.systems if system.slots]
+    if not systems:
+        yield "No slots: they need states in the corpus and in the predictions."
+        return
+    yield "A slot counts in the turns where the corpus fills it."
+    for system in systems:
+        accuracy = system.rates["slot_accuracy"].value
+        yield (
+            f"{system.name}: over all {evaluation.slots} slots and all turns, empty ones too, slot accuracy is "
+            f"{accuracy:.1f}."
+        )
 
 
 def _format_rate(rate: Rate | None) -> str:
@@ -220,6 +249,15 @@ def _system_document(system: TaskSystem, claim: Claim | None) -> dict[str, Any]:
         "rates": {
             name: {"value": rate.value, "interval": [rate.low, rate.high]} for name, rate in system.rates.items()
         },
+        "slots": {
+            name: {
+                "turns": rate.turns,
+                "accuracy": _finite(rate.filled.value),
+                "interval": [_finite(rate.filled.low), _finite(rate.filled.high)],
+                "all_turns": rate.everywhere.value,
+            }
+            for name, rate in system.slots.items()
+        },
         "states": system.states,
         "domains": system.rule,
         "by_other_domains": {
@@ -242,6 +280,10 @@ def _system_document(system: TaskSystem, claim: Claim | None) -> dict[str, Any]:
             "contradicts_itself": claim.contradicts_itself,
         },
     }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 # The score table of task success: a row for every dialogue (Inform, Success) and turn (states, BLEU).
@@ -272,6 +314,10 @@ CARD = Card(
         "combined": TaskCard("Combined", "points", better="higher", level="dialogue", aggregate="combined", main=False),
     },
 )
+NAMED = {  # only in the card where the predictions name them
+    "intent": TaskCard("intent accuracy", "share", 100.0, better="higher"),
+    "act": TaskCard("act accuracy", "share", 100.0, better="higher"),
+}
 SLOT = TaskCard("slot", "share", 100.0, better="higher")  # of turns where the corpus fills it, by slot alone
 Row = dict[str, Any]
 
@@ -289,7 +335,7 @@ def write_task_scores(folder: Path, evaluation: Evaluation, document: Mapping[st
 
 
 def _task_card(evaluation: Evaluation) -> Card:
-    """The card, with a task for each domain that occurs."""
+    """The card, with intents and acts where they are named, and a task for each domain and slot that occurs."""
     outcomes = [outcome for system in evaluation.systems for outcome in system.outcomes]
     names = {name for outcome in outcomes for name, *_ in _by_domain(outcome)}
     parted = {
@@ -297,7 +343,9 @@ def _task_card(evaluation: Evaluation) -> Card:
         for name in sorted(names)
         for task, _, domain in [name.partition(BY)]
     }
-    return replace(CARD, tasks={**CARD.tasks, **parted})
+    named = {"intent": any(one.intents for one in outcomes), "act": any(one.acts for one in outcomes)}
+    extra = {name: card for name, card in NAMED.items() if named[name]}
+    return replace(CARD, tasks={**CARD.tasks, **extra, **parted})
 
 
 def _score_rows(system: TaskSystem, condition: str) -> Iterator[Row]:
@@ -326,6 +374,9 @@ def _outcome_scores(outcome: DialogueOutcome) -> Iterator[tuple[str, str, float,
         counts = {"tp": float(turn.tp), "fp": float(turn.fp), "fn": float(turn.fn)}
         yield "jga", _context_item(name, n), float(turn.joint), None
         yield "slot_f1", _context_item(name, n), _turn_f1(turn), counts
+    for task, matches in (("intent", outcome.intents), ("act", outcome.acts)):
+        for n, match in matches.items():
+            yield task, _context_item(name, n), float(match.is_right), None
     for n, row in enumerate(outcome.bleu):
         yield "bleu", _context_item(name, n), float(bleu4(row)), dict(zip(BLEU_COUNTS, map(float, row), strict=True))
 

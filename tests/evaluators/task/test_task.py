@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,7 @@ from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Response
 from seedvote.dialogue.shell.command_line import parser_of
 from seedvote.evaluators.commands import task
+from seedvote.evaluators.task.acts import NameMatch, compare_names
 from seedvote.evaluators.task.states import compare_states, gold_states
 from tests.evaluators.toys import held_out_toy
 
@@ -130,7 +132,14 @@ def test_a_study_whose_responses_carry_states(oracle, corpus, tmp_path, capsys):
     study.mkdir()
     responses = [
         Response(
-            f"{name}:{2 * n + 1}", "mine", 0, "last", turn["response"], state=turn["state"], domains=list(turn["state"])
+            f"{name}:{2 * n + 1}",
+            "mine",
+            0,
+            "last",
+            turn["response"],
+            state=turn["state"],
+            domains=list(turn["state"]),
+            extra={"acts": ["zoo-inform"]},
         )
         for name, turns in oracle.items()
         for n, turn in enumerate(turns)
@@ -140,6 +149,7 @@ def test_a_study_whose_responses_carry_states(oracle, corpus, tmp_path, capsys):
     task.run(parser.parse_args([str(study), "--corpus", str(corpus), "--json"]))
     system = json.loads(capsys.readouterr().out)["systems"][0]
     assert (system["system"], system["domains"]) == ("mine-0-last", "predicted")
+    assert system["rates"]["act_accuracy"]["value"] == 0 and "intent_accuracy" not in system["rates"]
     write_records(study / "responses.jsonl", responses[1:], signature="x", kind=Response)
     with pytest.raises(InputError, match="answers only some turns"):
         task.run(parser.parse_args([str(study), "--corpus", str(corpus)]))
@@ -177,6 +187,8 @@ def test_agent_without_placeholders_is_asked_like_its_seeds(oracle, corpus, tmp_
         ({"a": [{"response": "hi", "state": {"hotel": "north"}}]}, "state is not domain -> slot -> value"),
         ({"a": [{"response": "hi", "state": {"hotel": {"area": None}}}]}, "hotel-area: the value is None"),
         ({"a": [{"response": "hi", "state": {}, "active_domains": "hotel"}]}, "active_domains is 'hotel'"),
+        ({"a": [{"response": "hi", "state": {}, "intents": 3}]}, "turn 0: intents is 3. Expected a name such as"),
+        ({"a": [{"response": "hi", "state": {}, "acts": [""]}]}, "turn 0: acts is"),
         ({"A": [{"response": "hi"}], "a.json": [{"response": "ho"}]}, "occurs twice"),
         ({"a": [{"response": "hi", "state": {}}]}, "none of its 1 dialogues is in the test split"),
     ],
@@ -239,3 +251,72 @@ def test_each_annotated_slot_is_right_or_wrong_by_itself():
     tracked = compare_states(gold, {"hotel": {"area": "north", "stars": "3"}, "train": {"day": "monday"}})
     assert tracked.by_slot == {"hotel-area": True, "hotel-stars": False, "taxi-leave": False}
     assert tracked.by_domain == {"hotel": False, "taxi": False}
+    assert tracked.too_many == ("train-day",)
+
+
+def test_slots_are_printed_and_add_up_to_slot_accuracy(run, oracle):
+    """One system leaves out `area`, and fills a slot that the corpus never has."""
+
+    def forget(state):
+        return {domain: {slot: v for slot, v in slots.items() if slot != "area"} for domain, slots in state.items()}
+
+    odd = {
+        name: [{**turn, "state": {**forget(turn["state"]), "zoo": {"animal": "owl"}}} for turn in turns]
+        for name, turns in oracle.items()
+    }
+    said = run(odd, "--by", "slot")
+    assert re.search(r"^hotel-area +[\d,]+ +0\.0 \(0\.0-0\.0\)$", said, re.M)
+    assert re.search(r"^hotel-stars +[\d,]+ +100\.0 \(100\.0-100\.0\)$", said, re.M)
+    assert "zoo-animal" not in said and "A slot counts in the turns where the corpus fills it." in said
+    system = json.loads(run(odd, "--json"))["systems"][0]
+    slots, count = system["slots"], int(re.search(r"over all (\d+) slots", said)[1])
+    wrong = sum(100 - slot["all_turns"] for slot in slots.values())
+    assert 100 - wrong / count == pytest.approx(system["rates"]["slot_accuracy"]["value"])
+    assert slots["zoo-animal"] == {"turns": 0, "accuracy": None, "interval": [None, None], "all_turns": 0}
+    right = sum(slot["turns"] * (slot["accuracy"] or 0) / 100 for slot in slots.values())
+    assert right == pytest.approx(
+        sum(len(slots) for turns in oracle.values() for turn in turns for slots in forget(turn["state"]).values())
+    )
+
+
+def test_intents_and_acts_are_right_where_exactly_the_annotated_ones_are_named(run, oracle, corpus, tmp_path):
+    def name_acts(dialogue):
+        users, systems = (
+            [turn for turn in dialogue.turns if (turn.speaker == "user") == is_user] for is_user in (1, 0)
+        )
+        return [
+            {**turn, "intents": [name.upper() for name in user.acts], "acts": {name: [] for name in system.acts}}
+            for turn, user, system in zip(oracle[dialogue.dialogue], users, systems, strict=False)
+        ]
+
+    dialogues = read_corpus(corpus).split("test")
+    named = {dialogue.dialogue: name_acts(dialogue) for dialogue in dialogues}
+    assert "Intent accuracy" not in run(oracle)
+    said = run(named, "--out", tmp_path / "out")
+    assert "Intent accuracy" in said and "Act accuracy" in said
+    rates = json.loads(run(named, "--json"))["systems"][0]["rates"]
+    assert [rates[name]["value"] for name in ("intent_accuracy", "intent_f1", "act_accuracy", "act_f1")] == [100] * 4
+    table = pq.read_table(tmp_path / "out" / "task.parquet")
+    annotated = sum(bool(turn.acts) for one in dialogues for turn in one.turns[:-1] if turn.speaker == "user")
+    assert len([row for row in table.to_pylist() if row["task"] == "intent"]) == annotated
+    assert b"intent accuracy" in table.schema.metadata[b"cards"]
+
+    first = dialogues[0].dialogue
+    turns = [{**turn, "intents": "hotel-inform"} for turn in named[first]]
+    turns[0] = {**turns[0], "intents": [*named[first][0]["intents"], "zoo-inform"]}
+    rates = json.loads(run({**named, first: turns}, "--json"))["systems"][0]["rates"]
+    golds = [{name.lower() for name in turn["intents"]} for turn in named[first]]
+    wrong = sum(bool(gold) and (n == 0 or gold != {"hotel-inform"}) for n, gold in enumerate(golds))
+    assert rates["intent_accuracy"]["value"] == pytest.approx(100 - 100 * wrong / annotated)
+    assert rates["intent_accuracy"]["value"] < rates["intent_f1"]["value"] < 100 == rates["act_accuracy"]["value"]
+
+    del turns[0]["intents"]
+    with pytest.raises(InputError, match=r"1 of [\d,]+ turns have no intents"):
+        run({**named, first: turns})
+
+
+def test_one_wrong_name_is_one_too_many_and_one_missing():
+    annotated = [frozenset({"a", "b"}), frozenset({"a"}), frozenset(), frozenset({"c"})]
+    matches = compare_names(annotated, [frozenset({"a", "c"}), frozenset({"a"}), frozenset({"x"}), None])
+    assert matches == {0: NameMatch(1, 1, 1), 1: NameMatch(1, 0, 0)}
+    assert [match.is_right for match in matches.values()] == [False, True]
