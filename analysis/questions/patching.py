@@ -9,7 +9,7 @@ same difference where everything is replaced. Intervals are for new dialogues an
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Secti
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_value, percent, signed, to_plain
-from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_dialogue
+from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_source
 from seedvote.analysis.votes.study import ReportRequest
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.signature import signature
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 MARGIN = 0.1  # of the effect of everything
 SURE = 0.05
 CARRIES, NOT, OPEN = "carries", "does not", "open"
@@ -75,7 +76,7 @@ class PatchingAnswer:
 
 @dataclass(frozen=True, eq=False)
 class PatchedTask:
-    """One model, seed and task: of every target its tokens, and nats beyond no patch at each site, mean over draws."""
+    """One model, seed and task: of every target its tokens, and nats beyond no patch at each site (items x draws)."""
 
     model: str
     seed: int | None
@@ -84,8 +85,9 @@ class PatchedTask:
     plan: str
     draws: int
     items: tuple[str, ...]
-    clusters: NDArray[np.int64]
+    clusters: Ints
     tokens: Floats
+    sources: dict[str, Ints]  # the dialogue of every source, of each kind (items x draws)
     same: dict[str, Floats]
     other: dict[str, Floats]
 
@@ -102,6 +104,7 @@ def compare_patches(tasks: Sequence[PatchedTask], *, margin: float = MARGIN) -> 
     groups: dict[tuple[str, str, str], list[PatchedTask]] = {}
     for task in tasks:
         groups.setdefault((task.model, task.checkpoint, task.task), []).append(task)
+    _refuse_unlike(tasks, groups.values())
     rows = [row for seeds in groups.values() for row in _compare_sites(seeds)]
     adjusted = adjust_by_holm(np.array([row.effect.p for row in rows]))
     draws, contexts = tasks[0].draws, {task.task: len(task.items) for task in tasks}
@@ -110,14 +113,14 @@ def compare_patches(tasks: Sequence[PatchedTask], *, margin: float = MARGIN) -> 
         margin=margin,
         draws=draws,
         contexts=contexts,
-        dialogues=len({item.rpartition(":")[0] for task in tasks for item in task.items}),
+        dialogues=len({dialogue_of(item) for task in tasks for item in task.items}),
         lone=tuple(dict.fromkeys(row.model for row in rows if row.seeds == 1)),
         signature=signature(
             patched=len(rows),
             against="another dialogue of the same label",
             draws=draws,
-            unit="dialogue+seed",
-            interval="t by dialogue and by seed",
+            unit="target+source+seed",
+            interval="t by target, by source and by seed",
             p="Holm",
             margin=margin,
             level=0.95,
@@ -125,38 +128,82 @@ def compare_patches(tasks: Sequence[PatchedTask], *, margin: float = MARGIN) -> 
     )
 
 
+def _refuse_unlike(tasks: Sequence[PatchedTask], groups: Iterable[Sequence[PatchedTask]]) -> None:
+    """What met other sources cannot be compared, nor what is there twice, nor one draw with two."""
+    again = "Patch again: python -m generation patched"
+    for seeds in groups:
+        first = seeds[0]
+        if len({seed.seed for seed in seeds}) < len(seeds):
+            raise InputError(f"patched/ holds {first.model} {first.checkpoint}, {first.task} twice. Keep one.")
+        if len({tuple(seed.same) for seed in seeds}) > 1:
+            raise InputError(f"The seeds of {first.model} have different sites. {again}")
+    for task in tasks:
+        other = next(one for one in tasks if one.task == task.task)
+        if (other.plan, other.items) != (task.plan, task.items):
+            names = " and ".join(dict.fromkeys(f"{one.model} {one.checkpoint}" for one in (other, task)))
+            raise InputError(f"The models of {task.task} met different sources ({names}). {again}")
+    if len({task.draws for task in tasks}) > 1:
+        few, many = (pick(tasks, key=lambda task: task.draws) for pick in (min, max))
+        raise InputError(
+            f"{few.task} met {few.draws} sources of each kind, {many.task} {many.draws}. Plan both anew: python -m "
+            "probes patch"
+        )
+
+
 def _compare_sites(seeds: Sequence[PatchedTask]) -> Iterator[PatchedSite]:
     first = seeds[0]
-    if len({seed.plan for seed in seeds}) > 1:
-        raise InputError(f"The seeds of {first.model} met different sources. Patch again: python -m generation patched")
-    contrasts = {site: np.array([seed.other[site] - seed.same[site] for seed in seeds]) for site in first.same}
-    tokens, whole = np.array([first.tokens] * len(seeds)), contrasts[EVERYTHING]
-    every = _estimate_ratio(whole, tokens, first.clusters)
-    for site, contrast in contrasts.items():
+    whole = _costs(seeds, EVERYTHING)
+    every = _estimate(seeds, whole)
+    is_above = (whole.mean(3).sum(2) @ (-1, 1) > 0).all()
+    for site in first.same:
+        costs = _costs(seeds, site)
         share = None
-        if every.p < SURE and every.value > 0 and (whole.sum(1) > 0).all():
-            share = _estimate_ratio(contrast, whole, first.clusters)
+        if every.p < SURE and every.value > 0 and is_above:
+            share = _estimate(seeds, costs, whole)
         yield PatchedSite(
             model=first.model,
             checkpoint=first.checkpoint,
             task=first.task,
             site=site,
             seeds=len(seeds),
-            effect=_estimate_ratio(contrast, tokens, first.clusters),
-            null=_estimate_ratio(np.array([seed.same[site] for seed in seeds]), tokens, first.clusters),
+            effect=_estimate(seeds, costs),
+            null=_estimate(seeds, costs[:, :1]),
             share=share,
             p_holm=math.nan,
             verdict=OPEN,
         )
 
 
-def _estimate_ratio(above: Floats, below: Floats, clusters: NDArray[np.int64]) -> SeedMean:
-    """A ratio of sums in each seed (seeds x contexts), linear in what each dialogue adds to it."""
-    total = below.sum(1, keepdims=True)
-    values = above.sum(1) / total[:, 0]
-    residuals = (above - values[:, None] * below) / total
-    parts = np.array([np.bincount(clusters, row) for row in residuals])
-    return mean_over_seeds(replicates_by_dialogue(values, parts))
+def _costs(seeds: Sequence[PatchedTask], site: str) -> Floats:
+    """Seeds x kinds (the same label first) x contexts x draws."""
+    return np.array([[seed.same[site], seed.other[site]] for seed in seeds])
+
+
+def _estimate(seeds: Sequence[PatchedTask], costs: Floats, whole: Floats | None = None) -> SeedMean:
+    """What another label costs beyond the same one, a token or as a share of `whole`; of one kind, what it costs.
+
+    A ratio of sums in each seed, linear in what each pair of target and source adds to it.
+    """
+    first = seeds[0]
+    kinds, draws = costs.shape[1], costs.shape[3]
+    signs = np.array([-1.0, 1.0] if kinds == 2 else [1.0])
+    tokens = first.tokens
+    below = np.full(len(seeds), tokens.sum()) if whole is None else whole.mean(3).sum(2) @ signs
+    values = (costs.mean(3).sum(2) @ signs) / below
+    rest = costs if whole is None else costs - values[:, None, None, None] * whole
+    # What a source adds is told beside the other sources of its kind.
+    rest = rest - (rest.mean(3).sum(2) / tokens.sum())[:, :, None, None] * tokens[:, None]
+    parts = rest * signs[:, None, None] / draws / below[:, None, None, None]
+    shape = costs.shape[1:]
+    return mean_over_seeds(
+        replicates_by_source(
+            values,
+            parts.reshape(len(seeds), -1),
+            np.broadcast_to(first.clusters[:, None], shape).ravel(),
+            np.array([first.sources[kind] for kind in (SAME, OTHER)[:kinds]]).ravel(),
+            np.broadcast_to(signs[:, None, None] * tokens[:, None], shape).ravel(),
+        )
+    )
 
 
 def _with_verdict(row: PatchedSite, p: float, margin: float) -> PatchedSite:
@@ -177,39 +224,62 @@ def read_patched(study: Path) -> list[PatchedTask]:
 
 
 def _read_task(path: Path) -> PatchedTask:
+    again = f"Patch again: python -m generation patched {path.parents[2]}."
     try:
         table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            f"{path} is not whole. Patch again: python -m generation patched {path.parents[2]}."
-        ) from error
-    about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    columns = {name: table[name].to_pylist() for name in ("site", "kind", "item", "draw", "cluster", "nll", "tokens")}
+        about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        return _task_of(table, about)
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        raise InputError(f"{path} is not whole. {again}") from error
+
+
+def _task_of(table: pa.Table, about: Mapping[str, str]) -> PatchedTask:
+    """The rows of one file as arrays; ValueError or KeyError where rows are missing, doubled or no numbers."""
+    names = ("site", "kind", "item", "draw", "source", "cluster", "nll", "tokens")
+    columns = {name: table[name].to_pylist() for name in names}
+    if not all(number is not None and math.isfinite(number) for number in (*columns["nll"], *columns["tokens"])):
+        raise ValueError("costs that are no numbers")
     plain, tokens, clusters = {}, {}, {}
-    sums: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for site, kind, item, _, cluster, nll, length in zip(*columns.values(), strict=True):
+    costs: dict[tuple[str, str, str, int], float] = {}
+    sources: dict[tuple[str, str, int], str] = {}
+    for site, kind, item, draw, source, cluster, nll, length in zip(*columns.values(), strict=True):
         tokens[item], clusters[item] = float(length), cluster
         if kind == NONE:
             plain[item] = nll
         else:
-            sums.setdefault((kind, site), {}).setdefault(item, []).append(nll)
-    items = tuple(sorted(plain))
-    effects = {
-        key: np.array([float(np.mean(by_item[item])) - plain[item] for item in items]) for key, by_item in sums.items()
-    }
+            costs[site, kind, item, draw] = nll
+            sources[kind, item, draw] = dialogue_of(source)
+    items, sites, draws = tuple(sorted(plain)), dict.fromkeys(key[0] for key in costs), max(columns["draw"]) + 1
+    expected = len(items) * (1 + 2 * draws * len(sites))
+    if EVERYTHING not in sites or not len(plain) + len(costs) == table.num_rows == expected:
+        raise ValueError("rows that are missing or doubled")
+    codes = {name: code for code, name in enumerate(dict.fromkeys(sources.values()))}
+
+    def gather(kind: str, site: str) -> Floats:
+        return np.array([[costs[site, kind, item, draw] - plain[item] for draw in range(draws)] for item in items])
+
     return PatchedTask(
         model=about["model"],
         seed=int(about["seed"]) if "seed" in about else None,
         checkpoint=about["checkpoint"],
         task=about["task"],
         plan=about["plan"],
-        draws=max(columns["draw"]) + 1,
+        draws=draws,
         items=items,
         clusters=np.unique([clusters[item] for item in items], return_inverse=True)[1].astype(np.int64),
         tokens=np.array([tokens[item] for item in items]),
-        same={site: values for (kind, site), values in effects.items() if kind == SAME},
-        other={site: values for (kind, site), values in effects.items() if kind == OTHER},
+        sources={
+            kind: np.array([[codes[sources[kind, item, draw]] for draw in range(draws)] for item in items])
+            for kind in (SAME, OTHER)
+        },
+        same={site: gather(SAME, site) for site in sites},
+        other={site: gather(OTHER, site) for site in sites},
     )
+
+
+def dialogue_of(item: str) -> str:
+    """The dialogue that a context is of."""
+    return item.rpartition(":")[0]
 
 
 def parts(answer: PatchingAnswer) -> list[Table | str]:

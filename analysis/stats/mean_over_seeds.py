@@ -3,7 +3,8 @@
 Each seed's value rests on the same dialogues, so their errors hang together. A re-run would draw dialogues and seeds
 anew: the variance of the mean is that between seeds over their number, which holds each seed's own noise too, plus what
 dialogues do to all seeds. Both are taken together as in every comparison of seeds (`both_levels`). With one seed the
-error is by dialogues alone, and says nothing of other seeds.
+error is by dialogues alone, and says nothing of other seeds. Where every row has two dialogues (a target and a source),
+both are drawn anew.
 """
 
 from __future__ import annotations
@@ -15,10 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.stats.reruns import BOTH, Replicates, both_levels, drawn_anew, estimate_between, pick_wider
+from seedvote.analysis.stats.intervals import cross_codes
+from seedvote.analysis.stats.reruns import (
+    BOTH,
+    Error,
+    Replicates,
+    both_levels,
+    drawn_anew,
+    estimate_between,
+    pick_wider,
+)
 from seedvote.analysis.stats.seed_range import SeedRange, seed_range
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +54,46 @@ def replicates_by_dialogue(values: Floats, parts: Floats) -> Replicates:
     return Replicates(values, {"dialogue": covariance, BOTH: covariance}, {"dialogue": float(dialogues)})
 
 
+def replicates_by_source(values: Floats, parts: Floats, targets: Ints, sources: Ints, weights: Floats) -> Replicates:
+    """From values (seeds,) and what each row adds to their errors, parts (seeds, rows): a row has two dialogues.
+
+    The source of one row is that of many others where few dialogues can be one. `weights` (rows,) say how much each row
+    counts; rows above zero and below are two sides, and the side with fewer sources (effectively) tells how many.
+    """
+    sides = [weights * sign for sign in (1, -1) if (weights * sign > 0).any()]
+    counted = [np.bincount(sources, side.clip(0)) for side in sides]
+    effective = min(float(side.sum() ** 2 / (side**2).sum()) for side in counted)
+    number = len(np.unique(targets))
+    if number < 2 or effective < 2:
+        lone = np.full((len(values), len(values)), math.nan)
+        return Replicates(values, {"target": lone, "source": lone, BOTH: lone}, {"target": number, "source": effective})
+    by_target, by_source, by_both = (
+        _covariance(parts, codes) for codes in (targets, sources, cross_codes([targets, sources]))
+    )
+    by_target *= number / (number - 1)
+    by_source = by_source * effective / (effective - 1) - by_both  # a row's own noise is in that of its target
+    covariance = {"target": by_target, "source": by_source, BOTH: by_target + by_source}
+    return Replicates(values, covariance, {"target": float(number), "source": effective})
+
+
+def _covariance(parts: Floats, codes: Ints) -> Floats:
+    sums = np.array([np.bincount(codes, row) for row in parts])
+    return np.asarray(sums @ sums.T)
+
+
+def _new_dialogues(replicates: Replicates, weights: Floats) -> Error | None:
+    """The error of the mean by new dialogues; of targets and of sources, each with its own degrees of freedom."""
+    if "source" not in replicates.clusters:
+        return drawn_anew(replicates, weights, "dialogue")
+    by_target, by_source = (drawn_anew(replicates, weights, way) for way in ("target", "source"))
+    return both_levels(by_target, by_source) if by_target and by_source else None
+
+
 def mean_over_seeds(replicates: Replicates, *, level: float = 0.95) -> SeedMean:
     """The mean of all replicates."""
     n = len(replicates.values)
     value = float(replicates.values.mean())
-    by_dialogue = drawn_anew(replicates, np.full(n, 1 / n), "dialogue")
+    by_dialogue = _new_dialogues(replicates, np.full(n, 1 / n))
     if by_dialogue is None:
         return SeedMean(value, math.nan, math.nan, math.nan, math.nan, math.nan, n)
     variance, freedom = by_dialogue
