@@ -32,6 +32,7 @@ from seedvote.analysis.stats.sign_tests import holm_where
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.run_logs import RunLog, Score, cluster_names, field_of, read_runs
 from seedvote.dialogue.signature import signature
+from seedvote.dialogue.tables.table import RawTable, table_in_memory
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -575,7 +576,7 @@ def document(answer: RunsAnswer) -> dict[str, Any]:
 
 
 def compare_runs(
-    systems: Sequence[str | Path] | Mapping[str, Any],
+    systems: Any,
     *,
     metric: str = "",
     cluster: str = "auto",
@@ -584,30 +585,33 @@ def compare_runs(
 ) -> Result:
     """Which system scores higher by the logs of its evaluation (`python -m analysis compare-runs`).
 
-    `systems` names each one's logs: a mapping of name to a path or several, or texts `NAME=PATH,PATH`.
+    `systems` names each one's logs: a mapping of name to a path, several or a DataFrame, or texts `NAME=PATH,PATH`. Or
+    it is a DataFrame with a score a row, of all systems.
     """
     runs, lines = named_runs(systems, columns or {})
     comparison = answer(runs, metric=metric, cluster=cluster, margin=margin)
     return Result(document(comparison), parts(comparison), lambda: row_figures(comparison), lines)
 
 
-def named_runs(
-    systems: Sequence[str | Path] | Mapping[str, Any], columns: Mapping[str, str]
-) -> tuple[dict[str, list[RunLog]], list[str]]:
+def named_runs(systems: Any, columns: Mapping[str, str]) -> tuple[dict[str, list[RunLog]], list[str]]:
     """Name -> runs, and a line for each that says how it was read.
 
     Two arguments whose logs name one model are two systems only where they were given names; otherwise it is not known
     whether they are two seeds or two settings, and that is asked.
     """
+    arguments: list[tuple[str, Any]]
     if isinstance(systems, Mapping):
         arguments = list(systems.items())
+    elif hasattr(systems, "columns"):
+        arguments = [("", systems)]
     else:
         arguments = [_split_argument(str(argument)) for argument in systems]
     runs: dict[str, list[RunLog]] = defaultdict(list)
     owners: dict[str, str] = {}
     for name, paths in arguments:
-        for path in _list_paths(paths):
-            logs = read_runs(path, columns)
+        for source in _list_paths(paths):
+            logs = read_runs(source, columns)
+            path = logs[0].path if isinstance(source, RawTable) else source
             held = list(dict.fromkeys(log.system for log in logs))
             if name and len(held) > 1:
                 raise InputError(
@@ -637,7 +641,9 @@ def _split_argument(argument: str) -> tuple[str, Any]:
     return (name, paths.split(",")) if sign else ("", argument.split(","))
 
 
-def _list_paths(paths: Any) -> list[Path]:
+def _list_paths(paths: Any) -> list[Path | RawTable]:
+    if hasattr(paths, "columns"):
+        return [table_in_memory("scores", paths)]
     return [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
 
 

@@ -69,8 +69,11 @@ class RunLog:
     told_apart: str = ""  # the columns that tell the runs of one table apart
 
 
-def read_runs(path: Path, columns: Mapping[str, str] | None = None) -> list[RunLog]:
-    """The runs of a file or folder, one a system; a table may hold several systems, and several runs of each."""
+def read_runs(source: Path | RawTable, columns: Mapping[str, str] | None = None) -> list[RunLog]:
+    """The runs of a file, folder or table in memory, one a system; a table may hold several, and several of each."""
+    if isinstance(source, RawTable):
+        return _read_scores(source.path, source, columns or {})
+    path = source
     if not path.exists():
         raise InputError(f"{path} cannot be read: there is no such file or folder.")
     if path.is_dir():

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -42,6 +43,20 @@ def test_one_run_beside_an_unstable_system_does_not_hide_what_its_seeds_differ_b
     assert {system["system"]: system["runs"] for system in document["metrics"][0]["systems"]} == {"calm": 1, "wild": 5}
     one = contrast(document)
     assert one["se"] > np.std([0.1, 0.9, 0.2, 0.8, 0.1], ddof=1) / np.sqrt(5) and not one["over_runs"]
+
+
+def test_a_frame_of_scores_is_read_as_its_file(tmp_path):
+    frame = pd.DataFrame(
+        [(name, run, item, score) for name, all_scores in (("a", A), ("b", B)) for run in (0, 1)
+         for item, (score,) in all_scores.items()],
+        columns=["system", "run", "item", "score"],
+    )  # fmt: skip
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    of_frame, of_file = compare_runs(frame).document, compare_runs([tmp_path / "scores.csv"]).document
+    assert [system["runs"] for system in of_frame["metrics"][0]["systems"]] == [2, 2]
+    assert contrast(of_frame) == contrast(of_file)
+    one_each = {name: frame[frame.system == name] for name in "ab"}
+    assert contrast(compare_runs(one_each).document) == contrast(of_file)
 
 
 def test_clusters_widen_the_interval_of_items_that_hang_together(tmp_path):
