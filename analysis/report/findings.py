@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from seedvote.analysis.questions.agreement import showing as agreement
@@ -16,9 +17,13 @@ from seedvote.analysis.votes.cautions import SAME_PAIRS
 from seedvote.analysis.votes.ratings import RatingsTable
 from seedvote.analysis.votes.scores.panel import UNSEEN, Method
 from seedvote.analysis.votes.study import Study
+from seedvote.dialogue.importing.columns import plain_name
+from seedvote.dialogue.importing.reading import Reading
 
 MANY_RATERS = 60
+SEED_NAME = re.compile(r"(.+?)(?:[-_./ ]s|[-_./ ]?seed[-_=. ]?)\d+", re.IGNORECASE)
 NO_SEEDS = "The table names systems and no training seeds, so it is unknown what other seeds would show."
+ONE_SEED = "The table names one training seed of each system, so it is unknown what other seeds would show."
 SEEDS_AS_SYSTEMS = (
     "Every seed is a system of its own here, so the intervals are about these seeds and not about new ones."
 )
@@ -65,7 +70,7 @@ def _of_ratings(table: RatingsTable) -> Iterator[str]:
             "for a step of the scale shows as equal."
         )
     if "seed" not in table.ledger.columns:
-        yield NO_SEEDS
+        yield _say_seeds(table.ledger, table.systems)
 
 
 def _of_votes(study: Study) -> list[str]:
@@ -95,6 +100,27 @@ def _of_votes(study: Study) -> list[str]:
     return sentences
 
 
+def _say_seeds(ledger: Reading | None, systems: Sequence[str]) -> str:
+    """What a table says of training seeds: by columns that were read, by one that was not, or by the systems' names."""
+    if ledger is not None and "seed_a" in ledger.columns:
+        return SEEDS_AS_SYSTEMS
+    unread = () if ledger is None else ledger.unread
+    if {"seed_a", "seed_b"} <= set(map(plain_name, unread)):
+        return ONE_SEED
+    if column := next((name for name in unread if "seed" in plain_name(name).split("_")), None):
+        return (
+            f"The column {column} was not read: it does not say whose seed it is, as seed_a and seed_b do. What other "
+            "seeds would show is unknown."
+        )
+    stems: dict[str, list[str]] = {}
+    for name in systems:
+        if seed := SEED_NAME.fullmatch(name):
+            stems.setdefault(seed[1], []).append(name)
+    if several := next((names for names in stems.values() if len(names) > 1), None):
+        return f"By their names, {several[0]} and {several[1]} are seeds of one model. {SEEDS_AS_SYSTEMS}"
+    return NO_SEEDS
+
+
 def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
     trained, sentences = [m for m in methods if m.checkpoint != UNSEEN], []
     if study.votes is not None and not study.pairs:
@@ -105,9 +131,7 @@ def _of_models(study: Study, methods: Sequence[Method]) -> list[str]:
             if has_pairs
             else "There is no pairs.jsonl, so the votes cannot be traced to models and seeds."
             if study.votes.system_a is None
-            else SEEDS_AS_SYSTEMS
-            if study.votes.ledger is not None and "seed_a" in study.votes.ledger.columns
-            else NO_SEEDS
+            else _say_seeds(study.votes.ledger, study.votes.systems)
         )
     if len({m.model for m in trained}) == 1:
         sentences.append(f"One architecture ({trained[0].model}): these results say nothing about other architectures.")

@@ -24,7 +24,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import FORMAT_VERSION, read_header, read_records
 from seedvote.dialogue.records import ResponseRating
 from seedvote.dialogue.tables.reading import read_table
-from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text
+from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text, with_points
 
 ABSENT = ["", "NA", "NaN", "null"]
 TYPE_WORDS = {pa.string(): "text", pa.int64(): "a whole number", pa.float64(): "a number", pa.bool_(): "true or false"}
@@ -106,6 +106,8 @@ def columns_of_table(table: RawTable, wanted: Mapping[str, pa.DataType]) -> Colu
         cells = [
             None if isinstance(cell, str) and _is_absent(cell, wanted[name]) else cell for cell in table.columns[name]
         ]
+        if wanted[name] == pa.float64():
+            cells = [with_points(table, cell) if isinstance(cell, str) else cell for cell in cells]
         arrays[name] = _give_type(empty, _make_array(cells, wanted[name]), name, wanted[name])
     return Columns(table.path, arrays, table.names, table)
 

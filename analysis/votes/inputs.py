@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,11 +56,32 @@ def judgements_of(path: Path, *, columns: Names = (), values: Names = (), **opti
 
 
 def as_columns(data: Any) -> Any:
-    """A DataFrame or mapping as it is; records turned into columns."""
-    if hasattr(data, "keys"):
+    """A DataFrame or mapping as it is, but with what stands in a named index; records turned into columns."""
+    for of_others in ("to_pydict", "to_dicts"):  # pyarrow, polars
+        data = getattr(data, of_others)() if hasattr(data, of_others) else data
+    if hasattr(data, "iterrows"):
+        names = [name for name in data.index.names if name is not None and name not in data.columns]
+        return data.reset_index(names) if names else data
+    if isinstance(data, Mapping):
         return data
-    rows = [asdict(row) if is_dataclass(row) and not isinstance(row, type) else row for row in data]
+    rows = [asdict(row) if is_dataclass(row) and not isinstance(row, type) else row for row in _iterate(data)]
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise _unknown_form(data)
     return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+
+
+def _iterate(data: Any) -> Iterable[Any]:
+    try:
+        return list(data)
+    except TypeError:
+        raise _unknown_form(data) from None
+
+
+def _unknown_form(data: Any) -> InputError:
+    return InputError(
+        f"{type(data).__name__} is no table. A DataFrame, a mapping of names to columns, a list of dicts or "
+        "of records, a file or a study folder is expected."
+    )
 
 
 def matches_of(votes: Any, pairs: Any, *, kinds: tuple[str, ...] = ("real",), **reading: Any) -> tuple[Matches, bool]:

@@ -25,7 +25,7 @@ from seedvote.dialogue.importing.shaping import melt_survey
 from seedvote.dialogue.importing.tools import RANKS, SCORES, SYSTEMS
 from seedvote.dialogue.importing.words import fold_name
 from seedvote.dialogue.judges import JUDGE, door_of, find_judges, folded_name, is_judge_name, judges_rating
-from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text, flatten_table, from_rows
+from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text, flatten_table, from_rows, with_points
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "score": SCORES,
@@ -189,7 +189,7 @@ def _read_number(table: RawTable, row: int, cell: object, values: Mapping[str, s
     if text.casefold() in NO_NUMBER:
         return math.nan
     try:
-        number = float(text)
+        number = float(with_points(table, text))
         if not math.isfinite(number):
             raise ValueError(text)
         return number

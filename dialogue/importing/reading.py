@@ -193,6 +193,7 @@ class Reading:
     notes: Sequence[str] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)  # reason -> votes of our own form that are not analysed
     evidence: Mapping[str, str] = field(default_factory=dict)  # ours, or a word of theirs -> why it was taken so
+    unread: Sequence[str] = ()  # columns of theirs that are none of ours
 
     @property
     def line(self) -> str:

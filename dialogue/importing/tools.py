@@ -7,16 +7,18 @@ never silently. Where two fit, the user says which.
 
 from __future__ import annotations
 
+import math
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.importing import exports
-from seedvote.dialogue.importing.columns import plain_name
+from seedvote.dialogue.importing.columns import FIELDS, LIKELY, NO_SYSTEM, plain_name
 from seedvote.dialogue.importing.reading import IGNORED, parse_names
 from seedvote.dialogue.importing.scores_of_sides import split_scores, ways_to_score, ways_to_score_rows
-from seedvote.dialogue.importing.words import read_word
+from seedvote.dialogue.importing.words import is_tie, read_word
 from seedvote.dialogue.tables.table import RawTable
 
 Reshape = Callable[[RawTable, Mapping[str, str]], RawTable]
@@ -255,10 +257,36 @@ def unknown_table(table: RawTable, missing: str) -> InputError:
     columns = ", ".join(table.names[:30]) or "none"
     metric = is_rated(table, METRIC_VALUES)
     elsewhere = f" Are these scores of a metric? Compare them: python -m analysis compare-runs {table.path}" * metric
+    if not metric and missing == "choice":
+        elsewhere = _ask_for_scores(table)
     return InputError(
         f"{table.path} has no column {missing!r}, which every vote needs (found: {columns}). If it has another name, "
         f"map it: --columns {missing}=...{elsewhere}"
     )
+
+
+def _ask_for_scores(table: RawTable) -> str:
+    """A question where several columns hold numbers: they may be ratings, one column a system or one a quality."""
+    known = {*FIELDS, *LIKELY["pair"], *LIKELY["rater"], *NO_SYSTEM, "age", "year"}
+    scores = [
+        name
+        for name in table.names
+        if plain_name(name) not in known and all(map(_is_number, texts := table.values(name))) and texts
+    ]
+    if len(scores) < 2 or any(map(is_tie, table.names)):
+        return ""
+    ratings = f"python -m analysis ratings {shlex.quote(str(table.path))}"
+    first = f" Do {scores[0]} and {scores[1]} hold"
+    if "system" in map(plain_name, table.names):
+        return f"{first} scores? Compare one of them: {ratings} --columns {shlex.quote(f'score={scores[0]}')}"
+    return f"{first} the scores of a system each? Compare them: {ratings} --systems {shlex.quote(','.join(scores))}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text.replace(",", ".")))
+    except ValueError:
+        return False
 
 
 def wide_columns(table: RawTable) -> list[str]:

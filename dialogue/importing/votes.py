@@ -267,7 +267,8 @@ def _make_judgements(
     words = {word: meaning.shown for word, meaning in winners.words.items() if meaning.kind not in silent}
     evidence = {**roles.why, **({"systems": roles.systems.why} if roles.systems else {}), **winners.evidence}
     number = len(table) if rows_read is None else rows_read
-    reading = Reading(form, number, columns_used, words, dict(dropped), tuple(notes), evidence=evidence)
+    unread = tuple(name for name in table.names if name not in columns_used.values())
+    reading = Reading(form, number, columns_used, words, dict(dropped), tuple(notes), evidence=evidence, unread=unread)
     texts = [(rows.text_a[row], rows.text_b[row]) for row in counted] if roles.texts else []
     return Judgements(
         table.take(counted),

@@ -105,6 +105,12 @@ def read_excel(path: Path, raw: bytes) -> RawTable:
     ((name, sheet),) = filled.items()
     rows = [[_json_value(cell) for cell in row] for row in sheet.itertuples(index=False)]
     header = ["" if cell is None else str(cell).strip() for cell in rows[0]]
+    unnamed = [k for k in range(len(header)) if not header[k] and any(row[k] is not None for row in rows[1:])]
+    if len(unnamed) * 2 > len(header):
+        raise InputError(
+            f"{path} begins with {next(filter(None, header), '')!r} and not with the names of its columns. Delete what "
+            "stands above these names."
+        )
     names = distinct_names(header)
     columns = {names[k]: [row[k] for row in rows[1:]] for k in range(len(names)) if header[k]}
     note = () if len(sheets) == 1 else (f"sheet {name}",)

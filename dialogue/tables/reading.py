@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import FORMAT_VERSION
-from seedvote.dialogue.tables.table import RawTable, distinct_names, from_rows
+from seedvote.dialogue.tables.table import SEMICOLONS, RawTable, distinct_names, from_rows
 
 # Bytes as text
 
@@ -139,7 +139,7 @@ def _decode_strictly(path: Path, raw: bytes, encoding: str) -> str:
 
 # Text with columns: any delimiter, quotes as spreadsheets write them, and the three header rows of Qualtrics
 
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+DELIMITERS = {",": "commas", ";": SEMICOLONS, "\t": "tabs", "|": "bars"}
 LOOKED_AT = 50  # records that say which delimiter a file has
 IMPORT_ID = re.compile(r'^\{"ImportId":')
 STATED = re.compile(r"\Asep=(.)\r?\n")  # a first line that tells Excel the delimiter

@@ -8,6 +8,7 @@ format gives the same columns.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Any
 
 from seedvote.dialogue.errors import InputError
 
+SEMICOLONS = "semicolons"  # the note of a table whose cells they part
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*")
 Row = tuple[str, dict[str, Any]]  # where it stands, values
 NO_NUMBER = frozenset({"", "na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "missing", "-"})  # in place of a number
 
@@ -113,12 +116,15 @@ def table_in_memory(name: str, data: Any) -> RawTable:
     """A DataFrame or a mapping of columns; complaints call it `name`."""
     columns: dict[str, Sequence[Any]] = {}
     twins: list[str] = []
-    for key in data:
+    for place, key in enumerate(data):
         if (title := str(key)) in columns:
             twins.append(title)
             continue
-        values = data[key]
-        columns[title] = values.tolist() if hasattr(values, "tolist") else list(values)
+        values = data.iloc[:, place] if hasattr(data, "iloc") else data[key]
+        cells = values.tolist() if hasattr(values, "tolist") else list(values)
+        if hasattr(values, "isna"):  # pandas' own NA is neither true nor false, not even equal to itself
+            cells = [None if is_missing else cell for cell, is_missing in zip(cells, values.isna(), strict=True)]
+        columns[title] = cells
     return RawTable(Path(name), columns, twins=tuple(twins))
 
 
@@ -135,6 +141,11 @@ def cell_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value if isinstance(value, str) else str(value)
+
+
+def with_points(table: RawTable, text: str) -> str:
+    """The number that a text stands for: where semicolons part the cells, a comma may stand before its decimals."""
+    return text.replace(",", ".") if SEMICOLONS in table.notes and DECIMAL_COMMA.fullmatch(text) else text
 
 
 def distinct_names(header: Sequence[str]) -> list[str]:
