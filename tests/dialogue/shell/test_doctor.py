@@ -28,6 +28,8 @@ def test_a_package_that_is_missing_or_too_old_is_named_with_what_brings_it(monke
     versions = {"flask": None, "numpy": "1.9.2"}
     real = doctor._installed_version
     monkeypatch.setattr(doctor, "_installed_version", lambda name: versions[name] if name in versions else real(name))
+    browser = doctor.Examination("browser", "there")  # to start each of them takes most of a second
+    monkeypatch.setattr(doctor, "examine_browser", lambda: browser)
     examined = rows()
     assert examined["rating page"].finding.startswith("missing: flask; there: jinja2 ")
     assert "numpy is 1.9.2, 2.0 or later is needed" in examined["analysis"].finding
