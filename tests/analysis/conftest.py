@@ -9,6 +9,8 @@ from seedvote.analysis.report.paper import kit
 from seedvote.analysis.showing import plots
 from seedvote.analysis.stats import error_law, power
 from seedvote.analysis.stats.paired import bayes_davidson
+from tests.house.corpora import toy_corpora_are_read_once  # noqa: F401 (a fixture)
+from tests.house.curves import curves_are_empty  # noqa: F401 (a fixture)
 
 
 @pytest.fixture(autouse=True)

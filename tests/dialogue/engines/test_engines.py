@@ -16,6 +16,8 @@ import pytest
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.files import digest
 from seedvote.dialogue.shell.command_line import dispatch
+from tests.house.corpora import toy_corpora_are_read_once  # noqa: F401 (a fixture)
+from tests.house.curves import curves_are_empty  # noqa: F401 (a fixture)
 from tests.house.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
