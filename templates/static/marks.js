@@ -4,7 +4,8 @@
 {
   const SPACELESS = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]/; // no spaces between words
   const MOST = 60; // of one page, as crowd/rating/marking.py takes
-  let pen = null, first = null, pressed = null, passages = [], dragged = false;
+  const DRAFT = "marks "; // of passages that are not sent yet: for this tab only, under the lease of the pair
+  let pen = null, first = null, pressed = null, passages = [], dragged = false, draft = null;
   const form = () => document.querySelector("#pair");
   const bar = () => form()?.querySelector(".marking");
   const boxes = () => [...form().querySelectorAll(".response .said")];
@@ -36,11 +37,25 @@
     text.replaceWith(made);
   }
 
+  function keptDraft() {
+    try { return sessionStorage.getItem(draft); } catch { return null; }
+  }
+  function forgetDraft() {
+    try { sessionStorage.removeItem(draft); } catch { /* storage is blocked: nothing was kept */ }
+  }
+  function changed() {
+    try { sessionStorage.setItem(draft, JSON.stringify(passages)); } catch { /* as above */ }
+    draw();
+  }
+
   function begin() {
     if (!bar()) return;
     bar().hidden = false;
     boxes().forEach(split);
-    const sent = form().elements.marks.value;
+    const own = DRAFT + form().elements.lease.value;
+    if (draft && draft !== own) forgetDraft(); // that pair was answered
+    draft = own;
+    const sent = keptDraft() || form().elements.marks.value;
     passages = sent ? JSON.parse(sent) : [];
     take(null);
     draw();
@@ -82,7 +97,7 @@
       item.querySelector(".kind").textContent = (letter ? `${letter}: ` : "") + pens()[category].textContent.trim();
       item.querySelector(".remove").addEventListener("click", () => {
         passages.splice(k, 1);
-        draw();
+        changed();
         (bar().querySelectorAll(".remove")[k] ?? bar().querySelector(".pen")).focus();
       });
       return item;
@@ -102,14 +117,14 @@
     passages.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[3] - b[3]);
     first?.classList.remove("first");
     first = null;
-    draw();
+    changed();
   }
 
   function choose(word) {
     const inside = passages.findIndex((passage) => passage[3] === pen && touches(passage, word));
     if (!first && inside >= 0) {
       passages.splice(inside, 1);
-      return draw();
+      return changed();
     }
     if (!first || placeOf(first) !== placeOf(word)) {
       first?.classList.remove("first");

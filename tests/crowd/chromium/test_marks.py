@@ -79,6 +79,8 @@ def test_every_way_marks_the_same_characters(arrive, server, way):
     tints = [words(page).nth(k).evaluate("word => getComputedStyle(word).backgroundColor") for k in (1, 2)]
     assert tints[0] == tints[1]  # also of the word on which the pointer rests
     assert barriers(page, "dark" if way == "phone" else "light") == []
+    page.reload()  # what is not sent yet stands there again
+    assert page.locator(".passages li").count() == 1 and words(page).nth(1).evaluate("word => word.matches('.wrong')")
     before = len(stored(server))
     look(page)
     page.locator("button[value=tie]").click()
@@ -90,7 +92,9 @@ def test_every_way_marks_the_same_characters(arrive, server, way):
     page.get_by_role("heading", name="Pair 1 of 2").wait_for()
     wait_for(lambda: page.locator(".passages li").count() == 1)
     page.get_by_role("button", name="Remove").click()
+    page.reload()
     assert page.evaluate("document.querySelector('#pair').elements.marks.value") == "[]"
+    assert page.evaluate("Object.keys(sessionStorage).length") == 1  # nothing of pairs that were answered
 
 
 def test_words_without_spaces_can_be_chosen_one_by_one(arrive, server):
