@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from functools import cache, lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
 
 LONGEST = 50_000  # characters that are read as Markdown: a page must not wait for a text
 LARGEST = 200_000  # characters that may come of it: a table of empty cells grows thirtyfold
+MOST_CELLS = 5_000  # of all tables: each row of one grows to the width of its head, so short texts make many
+MOST_BRACKETS = 2_000  # each may begin a link, for which the parser looks through what follows at every depth
 DEEPEST = 20  # lists and quotes in each other; what lies deeper the parser drops
 MARKS = "p br hr strong em s small ul ol li blockquote pre code table thead tbody tr th td"
 TAGS = set(MARKS.split())
 NUMBER = {"li": {"value"}}  # the only attribute: a list counts as it was written
+DASHES = "-:| \t"  # what the line below the head of a table is made of
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -97,7 +101,7 @@ def _render_markdown(text: str) -> Markup:
     import nh3
 
     parser = _make_parser()
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or text.count("[") > MOST_BRACKETS or _count_cells(text) > MOST_CELLS:
         return Markup()
     tokens = parser.parse(text)
     if any(token.level >= DEEPEST - 1 for token in tokens):
@@ -111,6 +115,21 @@ def _render_markdown(text: str) -> Markup:
         visible_text + "".join(re.findall(r'<li value="(\d{1,3})"', safe))
     )
     return Markup() if lost or not visible_text.strip() else Markup(safe)  # nh3 has left TAGS alone
+
+
+def _count_cells(text: str) -> int:
+    """A bound of the cells in its tables: every line as wide as the widest line of dashes until the next empty one.
+
+    >>> _count_cells("a | b\\n--|--\\n1\\n2\\n\\nno table")
+    8
+    """
+    cells = 0
+    for is_filled, block in groupby(text.split("\n"), key=lambda line: bool(line.strip())):
+        lines = list(block)
+        ends = [line[len(line.rstrip(DASHES)) :] for line in lines]  # without the marks of quotes and lists before it
+        if is_filled and any("|" in line for line in lines):
+            cells += max(end.count("|") + 1 if "-" in end else 0 for end in ends) * len(lines)
+    return cells
 
 
 def _count_letters(text: str) -> Counter[str]:

@@ -13,7 +13,7 @@ from seedvote.crowd.forms.form import Content
 from seedvote.crowd.forms.pairs import PairOnPage
 from seedvote.crowd.hit.hit import Hit, hit_from
 from seedvote.crowd.simulation.browser import PageForm
-from seedvote.crowd.web import page
+from seedvote.crowd.web import page, rendering
 from seedvote.crowd.web.app import ServerConfig, create_app
 from seedvote.crowd.web.rendering import TAGS, render_text, show_literally
 from seedvote.dialogue.records import Utterance
@@ -198,3 +198,17 @@ def test_the_policy_of_the_page_is_the_same(tmp_path):
             said[kind] = re.sub(r"nonce-[\w-]+", "", policy)
             app.extensions["desk"].store.close()
     assert said["literal"] == said["markdown"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "|a" * 500 + "\n" + "|-" * 500 + "\n" + "|a\n" * 3000,
+        ("> " + "|a" * 50 + "\n> " + "|-" * 50 + "\n" + "> a\n" * 95 + "\n") * 2,
+        "![" * 2001,
+    ],
+    ids=["table", "tables in quotes", "images that do not end"],
+)
+def test_texts_that_would_take_seconds_are_literal_without_being_parsed(text, monkeypatch):
+    monkeypatch.setattr(rendering._make_parser(), "parse", lambda _text: pytest.fail("it was parsed"))
+    assert rendering.render_text(text, "markdown") == ""
