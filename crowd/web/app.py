@@ -41,6 +41,7 @@ from seedvote.crowd.web.health import Metrics, Pulse, metrics_page
 from seedvote.crowd.web.invitations import InvitationEntrance
 from seedvote.crowd.web.media import POLICY, MediaShelf
 from seedvote.crowd.web.study_request import SIGNED, StudyRequest, study_request
+from seedvote.crowd.web.talking import NoEndpoints
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 
@@ -383,6 +384,11 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk, metrics: Metrics) 
                 "Nothing was changed", "The page was out of date. Go back and try again."
             ), code
         return (views.problem(study_request, "bad_request") if code < 500 else _show_failure()), code
+
+    @app.errorhandler(NoEndpoints)
+    def ask_nobody(error: NoEndpoints) -> tuple[str, int]:
+        LOG.error("endpoint", extra={"facts": {"told": str(error), "id": g.get("request_id", "")}})
+        return _show_failure(), 503
 
     @app.errorhandler(SQLAlchemyError)
     def not_stored(error: SQLAlchemyError) -> tuple[str, int]:

@@ -6,6 +6,7 @@ it is written that it is, and its answer is stored before anybody is told (crowd
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import secrets
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
+from typing import Any
 
 import httpx
 from sqlalchemy.exc import SQLAlchemyError
@@ -189,15 +191,17 @@ class Endpoints:
             options |= {"temperature": system.temperature}  # type: ignore[dict-item]
         key = self._key_of(system)
         endpoint = Endpoint(system.url, system.model, key, timeout=rule.timeout)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        # who knows this header answers a call that comes again, because its answer was lost, without charging twice
-        key_parts = (call.key.lease, call.key.number, call.key.side, call.heard)
-        headers |= {"Idempotency-Key": call_name(self.desk.secret, *key_parts)}
         with self._lock:
             renames = self._renames.setdefault(system.name, {})
             if self._client is None:
                 self._client = httpx.Client(limits=httpx.Limits(max_connections=None))
-        return ask_once(self._client, endpoint, Call(call.messages, options), renames, headers)
+
+        def name_body(body: Mapping[str, Any]) -> str:
+            """Who knows it answers a call that comes again, because its answer was lost, without charging twice."""
+            spelled = json.dumps(body, sort_keys=True)
+            return call_name(self.desk.secret, call.key.lease, call.key.number, call.key.side, call.heard, spelled)
+
+        return ask_once(self._client, endpoint, Call(call.messages, options), renames, name_body)
 
     @staticmethod
     def _read(outcome: TryOutcome) -> CallResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, cast
 
 from flask import current_app
@@ -9,10 +10,13 @@ from flask import current_app
 from seedvote.crowd.forms.live import LiveOnPage
 from seedvote.crowd.rating import talks
 from seedvote.crowd.web.study_request import StudyRequest, refuse_request
+from seedvote.dialogue.errors import InputError
 
 if TYPE_CHECKING:
+    from seedvote.crowd.rating.desk import Desk
     from seedvote.crowd.web.endpoints import Endpoints
 
+MAKING = threading.Lock()
 LARGEST_NUMBER = 1000  # of a message
 
 
@@ -24,14 +28,14 @@ def say(request: StudyRequest) -> None:
     if rule is None or len(text) > rule.characters:
         refuse_request("a message is too long, or the study has no conversations")
     if text:
-        keys = request.desk.change(lambda moment: talks.say(moment, seat, lease, number, text))
-        _endpoints().ask(keys)
+        endpoints = ready_endpoints(request.desk)
+        endpoints.ask(request.desk.change(lambda moment: talks.say(moment, seat, lease, number, text)))
 
 
 def ask_again(request: StudyRequest) -> None:
     """Have those asked again that did not answer."""
     seat, number, lease = request.sender_s_seat(), _read_number(request), request.form.get("lease", "")
-    _endpoints().ask(request.desk.change(lambda moment: talks.ask_again(moment, seat, lease, number)))
+    ready_endpoints(request.desk).ask(request.desk.change(lambda moment: talks.ask_again(moment, seat, lease, number)))
 
 
 def hand_back(request: StudyRequest) -> None:
@@ -42,7 +46,7 @@ def hand_back(request: StudyRequest) -> None:
 
 def with_talk(request: StudyRequest, content: LiveOnPage, layout: str) -> LiveOnPage:
     """The page with what was said so far; what nobody asks for any more is seen to."""
-    desk, endpoints = request.desk, _endpoints()
+    desk, endpoints = request.desk, ready_endpoints(request.desk)
     shown, talk = desk.look(lambda moment: talks.show_talk(moment, content, layout))
     if shown.stage != "wait":
         return shown
@@ -63,5 +67,19 @@ def _read_number(request: StudyRequest) -> int:
     return int(text)
 
 
-def _endpoints() -> Endpoints:
-    return cast("Endpoints", current_app.extensions.get("endpoints"))
+class NoEndpoints(Exception):
+    """This server cannot ask the systems of the study: its text says why, for the operator."""
+
+
+def ready_endpoints(desk: Desk) -> Endpoints:
+    """The endpoints of this process; made anew where the study has had conversations only since it started."""
+    with MAKING:
+        endpoints = current_app.extensions.get("endpoints")
+        if endpoints is None:
+            from seedvote.crowd.web.endpoints import Endpoints  # with httpx, which no other form needs
+
+            try:
+                endpoints = current_app.extensions["endpoints"] = Endpoints(desk)
+            except InputError as error:
+                raise NoEndpoints(str(error)) from error
+    return cast("Endpoints", endpoints)

@@ -266,10 +266,12 @@ def another(request: StudyRequest) -> PageReply:
 
 
 @route("/health")
-def health(_request: StudyRequest) -> PageReply:
-    """200 while a vote could be stored, for load balancers; tells nothing about the study."""
+def health(request: StudyRequest) -> PageReply:
+    """200 while a vote could be stored and systems asked, for load balancers; tells nothing about the study."""
     pulse: Pulse = current_app.extensions["pulse"]
     pulse.feel()
+    if request.desk.rules.form.is_live:
+        talking.ready_endpoints(request.desk)
     ahead = pulse.clock_difference()
     return jsonify(status="ok", **({"clock_seconds_ahead": round(ahead, 1)} if ahead else {}))
 

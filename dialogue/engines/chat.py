@@ -519,17 +519,24 @@ class _Loss:
 
 
 def ask_once(
-    client: httpx.Client, endpoint: Endpoint, call: Call, renames: dict[str, str], headers: Mapping[str, str]
+    client: httpx.Client,
+    endpoint: Endpoint,
+    call: Call,
+    renames: dict[str, str],
+    name_body: Callable[[Mapping[str, Any]], str],
 ) -> TryOutcome:
     """Send a call once, and wait for as long as the endpoint's timeout in all, however slowly the answer drips.
 
     `renames` is what the endpoint calls its options, as far as known; it learns. A complaint about one is free, so the
-    call is sent again at once.
+    call is sent again at once. `name_body` gives the Idempotency-Key of what is sent: endpoints refuse a known key with
+    another body.
     """
+    authorization = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     outcome = TryOutcome()
     for _ in range(MOST_RENAMES):
         body = call.body(endpoint)
         sent = {name: body[old] for old in body if (name := renames.get(old, old))}
+        headers = {**authorization, "Idempotency-Key": name_body(sent)}
         outcome, complaint = _send_once(client, endpoint, sent, headers)
         if not complaint or not _learn_options(complaint, sent, renames):
             break

@@ -14,6 +14,7 @@ from seedvote.crowd.store.tables import leases, messages, replies, votes
 from seedvote.crowd.web import endpoints as asking
 from seedvote.crowd.web.app import study_token
 from seedvote.crowd.web.endpoints import Endpoints
+from seedvote.dialogue.engines.chat import Call, Endpoint, ask_once
 from seedvote.dialogue.errors import InputError
 from tests.crowd.arena import NAMES, hit_of, make_topics, rows_of
 from tests.crowd.study import check_books, database, desk_of
@@ -132,6 +133,8 @@ def test_trouble_passes_and_money_is_counted_truly(tmp_path, trouble):
         assert row.bound == 0
         if row.lost:  # whoever knows such names does not charge twice
             assert len(set(ours.names)) == 1
+        if trouble == "another name of an option":  # another body under a known name would be refused
+            assert len(set(ours.names)) == 2
 
 
 EVENTS = {"Content-Type": "text/event-stream"}
@@ -174,6 +177,16 @@ def test_unkind_answers_leave_nobody_waiting_and_are_counted(tmp_path, kind):
                 assert row.spent > calls * 0.0139, trouble  # each call is counted, if at no more than its usage
                 assert row.doubted == ("tokens" in trouble or "usage" in trouble), trouble
             app.extensions["endpoints"].finish(5)
+
+
+def test_endpoint_that_speaks_no_tls_was_sent_nothing():
+    with ChatServer() as server, httpx.Client() as client:
+        endpoint = Endpoint(server.url.replace("http:", "https:"), "m", timeout=30)
+        call = Call([{"role": "user", "content": "Hello."}], {})
+        outcome = ask_once(client, endpoint, call, {}, lambda _body: "name")
+        assert (outcome.reply, outcome.is_lost, outcome.wait) == (None, False, 0.0)
+        assert "SSL" in outcome.trouble
+        assert server.asked == []
 
 
 def test_failure_of_our_own_leaves_nobody_waiting(tmp_path, monkeypatch):
@@ -276,6 +289,27 @@ def test_queue_of_a_server_that_died_is_taken_over_by_another(tmp_path):
         app.extensions["endpoints"] = Endpoints(desk)
         assert ann.stage() == "choose"
         assert len(ours.asked) == len(theirs.asked) == 1
+
+
+def test_server_that_runs_while_another_one_makes_the_study_live_asks_too(tmp_path, monkeypatch, caplog):
+    with ChatServer() as ours, ChatServer() as theirs:
+        hit = hit_of(ours.url, theirs.url, prices={"price_in": 1.0, "price_out": 1.0, "key": "OURS_KEY"})
+        url = f"sqlite:///{tmp_path / 'crowd.sqlite'}"
+        monkeypatch.delenv("OURS_KEY", raising=False)
+        before = dataclasses.replace(hit, form="pairs", live=None)
+        with desk_of(url, tmp_path, before, make_topics(3)), live(url, before) as app:
+            assert app.test_client().get("/health").status_code == 200
+            with desk_of(url, tmp_path, hit, make_topics(3)):
+                pass
+            ann = visit(app)
+            assert ann.client.get("/task").status_code == 503
+            assert "set the environment variable OURS_KEY" in caplog.records[-1].facts["told"]
+            assert app.test_client().get("/health").status_code == 503
+            monkeypatch.setenv("OURS_KEY", KEY)
+            ann.say()
+            assert ann.stage() == "choose"
+            assert app.test_client().get("/health").status_code == 200
+            app.extensions["endpoints"].finish(5)
 
 
 def test_opening_is_answered_before_anything_is_said(tmp_path):
