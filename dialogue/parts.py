@@ -89,7 +89,7 @@ def _part_from(value: Any, where: str) -> Iterator[Mapping[str, Any]]:
 
 def call_from(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """A call of a tool, as chats and APIs write it."""
-    function = value.get("function")
+    function = value.get("function", value.get("custom"))
     called: Mapping[str, Any] = function if isinstance(function, Mapping) else value
     name = called.get("name") or (function if isinstance(function, str) else "")
     arguments = called.get("arguments", called.get("input", ""))

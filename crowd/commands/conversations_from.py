@@ -13,10 +13,10 @@ import argparse
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.shell.command_line import refuse_below, tell_next
+from seedvote.dialogue.shell.command_line import add_tool_calls, refuse_below, tell_next
 
 if TYPE_CHECKING:
     from seedvote.dialogue.conversations.reading import RatedConversation
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, required=True, metavar="STUDY", help="folder of the study; pairs.jsonl there must be new")
     add("--columns", default="", metavar="OURS=THEIRS,...", help="fields that say system, goal, seed, checkpoint")
     add("--judge", choices=("system", "user"), default="system", help="the speaker who is judged (default: system)")
+    add_tool_calls(parser)
     add("--at-random", action="store_true", help="pair whatever the goals are")
     add("--pairs", type=int, metavar="N", help="real pairs at most (default: all that can be made)")
     add("--controls", type=int, metavar="N", help="pairs of a system with itself (default: a tenth of the real ones)")
@@ -55,6 +56,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.conversations.reading import read_conversations
     from seedvote.dialogue.files import atomic, write_records
     from seedvote.dialogue.importing.reading import meanings, parse_names
+    from seedvote.dialogue.media import bring_files
     from seedvote.dialogue.records import Pair
     from seedvote.dialogue.signature import signature
 
@@ -64,7 +66,11 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"{path} already exists. Name another study (--out), or move this file first.")
     if hit.exists() and (form := read_hit(hit).form) != "conversations":
         raise InputError(f"{hit} is of the form {form}. Write {FORM} into it, or name another study (--out).")
-    how = {"stated": meanings(parse_names(args.columns, "--columns"), "--columns"), "judged": args.judge}
+    how: dict[str, Any] = {
+        "stated": meanings(parse_names(args.columns, "--columns"), "--columns"),
+        "judged": args.judge,
+        "tool_calls": args.tool_calls,
+    }
     conversations = [
         conversation for typed in args.files for conversation in read_conversations(*_split_name(typed), **how)
     ]
@@ -76,6 +82,7 @@ def run(args: argparse.Namespace) -> None:
     )
     check_conversations = read_conversations(args.checks_from, **how) if args.checks_from else conversations
     checks = conversation_checks(check_conversations, args.checks, seed=args.seed)
+    real, controls, checks = ([bring_files(pair, args.out) for pair in pairs] for pairs in (real, controls, checks))
     recipe = signature(pairs=len(real), controls=len(controls), checks=len(checks), judged=args.judge, seed=args.seed)
     write_records(path, [*real, *controls, *checks], signature=recipe, kind=Pair)
     if not hit.exists():

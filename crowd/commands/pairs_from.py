@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.shell.command_line import tell_next
+from seedvote.dialogue.shell.command_line import add_tool_calls, tell_next
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns", default="", metavar="OURS=THEIRS,...", help="id, context, kind, answer, dialogue, system, text"
     )
+    add_tool_calls(parser)
     form_options = parser.add_mutually_exclusive_group()
     form_options.add_argument(
         "--together", action="store_true", help="one set a row, of all its systems, instead of pairs"
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(f"{args.out} already exists. Name another file (--out), or move this one first.")
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     stated = meanings(parse_names(args.columns, "--columns"), "--columns")
-    answers = answer_table(read_table(args.table), stated, systems)
+    answers = answer_table(read_table(args.table), stated, systems, args.tool_calls)
     sets = args.together or args.alone
     made = sets_from_answers(answers, args.good, alone=args.alone) if sets else pairs_of_answers(answers, args.good)
     pairs: list[Any] = [bring_files(pair, args.out.parent) for pair in made]

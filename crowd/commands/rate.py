@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.shell.command_line import dispatch, refuse_below, tell_next
+from seedvote.dialogue.shell.command_line import add_tool_calls, dispatch, refuse_below, tell_next
 
 if TYPE_CHECKING:
     from seedvote.crowd.exchange.answer_files import JoinedAnswers
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--systems", default="", metavar="S1,S2,...", help="one table: the columns of the systems to compare")
     add("--columns", default="", metavar="OURS=THEIRS,...", help="one table: id, context, kind, answer, system, text")
     add("--good", default="", metavar="SYSTEM", help="one table: whose answer is right in every row of kind check")
+    add_tool_calls(parser)
     add(
         "--checks", type=int, metavar="N", help="hidden checks to make of the answers (default: 8 where there are none)"
     )
@@ -83,10 +84,10 @@ def _read_answers(args: argparse.Namespace) -> JoinedAnswers:
             raise InputError(
                 f"--{options_given[0]} is for one table of all systems; of a file each, name it NAME=FILE."
             )
-        return join_answers([read_answer_file(path, name) for name, path in named_files])
+        return join_answers([read_answer_file(path, name, args.tool_calls) for name, path in named_files])
     systems = [name.strip() for name in args.systems.split(",") if name.strip()]
     stated = meanings(parse_names(args.columns, "--columns"), "--columns")
-    return JoinedAnswers(answer_table(read_table(named_files[0][1]), stated, systems))
+    return JoinedAnswers(answer_table(read_table(named_files[0][1]), stated, systems, args.tool_calls))
 
 
 def _split_name(word: str) -> tuple[str, Path]:

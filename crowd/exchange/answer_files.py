@@ -16,6 +16,7 @@ from seedvote.crowd.exchange.answer_tables import AnsweredContext, AnswerTable
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import as_json
 from seedvote.dialogue.importing.answer_rows import IDS, TEXTS, AnswerRow, read_answer_rows
+from seedvote.dialogue.importing.contents import ToolCalls
 from seedvote.dialogue.records import Part, Utterance
 
 
@@ -42,9 +43,9 @@ class JoinedAnswers:
     remarks: tuple[str, ...] = field(default=())
 
 
-def read_answer_file(path: Path, system: str = "") -> AnswerFile:
+def read_answer_file(path: Path, system: str = "", tool_calls: ToolCalls = "drop") -> AnswerFile:
     """One file; `system` is who answered, else the file's name says it."""
-    rows, failed = read_answer_rows(path)
+    rows, failed = read_answer_rows(path, tool_calls)
     if not rows:
         raise InputError(f"{path} holds no answers.")
     answer_file = AnswerFile(path, system or path.name.partition(".")[0], rows, failed)

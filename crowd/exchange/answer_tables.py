@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.answer_rows import IDS, PROMPTS, SPEAKERS
+from seedvote.dialogue.importing.answer_rows import IDS, PROMPTS
+from seedvote.dialogue.importing.chat_messages import holds_tools, merge_turns, read_message, role_of
 from seedvote.dialogue.importing.columns import plain_name
-from seedvote.dialogue.importing.contents import ReadContent, read_content
+from seedvote.dialogue.importing.contents import ReadContent, ToolCalls, read_content
 from seedvote.dialogue.importing.reading import IGNORED, type_names
 from seedvote.dialogue.records import Candidate, Choice, Pair, PairKind, Part, ResponseSet, Utterance
 from seedvote.dialogue.tables.table import RawTable, cell_text
@@ -61,7 +62,9 @@ class AnswerTable:
     unused: tuple[str, ...] = field(default=())
 
 
-def answer_table(table: RawTable, stated: Mapping[str, str], systems: Sequence[str]) -> AnswerTable:
+def answer_table(
+    table: RawTable, stated: Mapping[str, str], systems: Sequence[str], tool_calls: ToolCalls = "drop"
+) -> AnswerTable:
     """Every context with its answers; `systems` are the columns (or the names, one row an answer) to compare."""
     if unknown := [name for name in stated if name not in KNOWN]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(KNOWN)}.")
@@ -77,10 +80,10 @@ def answer_table(table: RawTable, stated: Mapping[str, str], systems: Sequence[s
     if names.get("id") == ROW:
         table = replace(table, columns={**table.columns, ROW: [f"row {k + 1}" for k in range(len(table))]})
     if "system" in names and "text" in names:
-        rows = _from_long(table, names, systems)
+        rows = _from_long(table, names, systems, tool_calls)
     else:
         left = [name for name in table.names if name not in names.values() and name not in stated.values()]
-        rows = _from_wide(table, names, _find_systems(table, systems, left))
+        rows = _from_wide(table, names, _find_systems(table, systems, left), tool_calls)
     systems_found = tuple(dict.fromkeys(system for row in rows for system in row.texts))
     if len(systems_found) < 2:
         raise InputError(f"{table.path} holds answers of {len(systems_found)} system; a comparison needs two.")
@@ -120,29 +123,35 @@ def _find_systems(table: RawTable, wanted: Sequence[str], left: Sequence[str]) -
     return left
 
 
-def _from_wide(table: RawTable, names: Mapping[str, str], systems: Sequence[str]) -> list[AnsweredContext]:
+def _from_wide(
+    table: RawTable, names: Mapping[str, str], systems: Sequence[str], tool_calls: ToolCalls
+) -> list[AnsweredContext]:
     rows = []
     for where, row in table.rows():
-        contents = {system: read_content(row[system], where, table.path.parent) for system in systems}
+        contents = {system: read_content(row[system], where, table.path.parent, tool_calls) for system in systems}
         texts = {system: content.text for system, content in contents.items()}
         if empty := [system for system, text in texts.items() if not text]:
             raise InputError(f"{where}: {empty[0]} is empty. Write what the system answered, or leave the row out.")
-        rows.append(_read_context(where, row, names, contents, table.path.parent))
+        context = _read_utterances(row[names["context"]], where, table.path.parent, tool_calls)
+        rows.append(_read_context(where, row, names, contents, context))
     return _each_once(rows)
 
 
-def _from_long(table: RawTable, names: Mapping[str, str], wanted: Sequence[str]) -> list[AnsweredContext]:
+def _from_long(
+    table: RawTable, names: Mapping[str, str], wanted: Sequence[str], tool_calls: ToolCalls
+) -> list[AnsweredContext]:
     """One row an answer, gathered by the context's id."""
     gathered: dict[str, AnsweredContext] = {}
     for where, row in table.rows():
         system = cell_text(row[names["system"]]).strip()
-        content = read_content(row[names["text"]], where, table.path.parent)
+        content = read_content(row[names["text"]], where, table.path.parent, tool_calls)
         text = content.text
         if wanted and system not in wanted:
             continue
         if not system or not text:
             raise InputError(f"{where}: {names['text' if system else 'system']} is empty.")
-        answered = _read_context(where, row, names, {system: content}, table.path.parent)
+        context = _read_utterances(row[names["context"]], where, table.path.parent, tool_calls)
+        answered = _read_context(where, row, names, {system: content}, context)
         first = gathered.setdefault(answered.name, answered)
         if first is not answered:
             if system in first.texts:
@@ -166,7 +175,11 @@ def _each_once(rows: Sequence[AnsweredContext]) -> list[AnsweredContext]:
 
 
 def _read_context(
-    where: str, row: Mapping[str, Any], names: Mapping[str, str], contents: Mapping[str, ReadContent], folder: Path
+    where: str,
+    row: Mapping[str, Any],
+    names: Mapping[str, str],
+    contents: Mapping[str, ReadContent],
+    context: tuple[Utterance, ...],
 ) -> AnsweredContext:
     fields = {ours: cell_text(row[name]).strip() for ours, name in names.items() if ours != "context"}
     kind = fields.get("kind") or "real"
@@ -177,7 +190,6 @@ def _read_context(
         )
     if not fields["id"]:
         raise InputError(f"{where}: {names['id']} is empty; every context needs a name.")
-    context = tuple(_read_utterances(row[names["context"]], where, folder))
     if not context:
         raise InputError(f"{where}: {names['context']} is empty; a rater must see what was answered.")
     return AnsweredContext(
@@ -192,25 +204,25 @@ def _read_context(
     )
 
 
-def _read_utterances(cell: Any, where: str, folder: Path) -> Iterator[Utterance]:
+def _read_utterances(cell: Any, where: str, folder: Path, tool_calls: ToolCalls) -> tuple[Utterance, ...]:
     """A text is one utterance of the user; a list (also written as JSON in a cell) is a conversation."""
     if isinstance(cell, str) and cell.lstrip().startswith("[{"):
         try:
             cell = json.loads(cell)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{where}: the context begins as JSON and is none ({error}).") from error
     if not isinstance(cell, list):
-        if text := cell_text(cell).strip():
-            yield Utterance("user", text)
-        return
+        text = cell_text(cell).strip()
+        return (Utterance("user", text),) if text else ()
+    spoken: list[Utterance] = []
     for turn in cell:
         fields = turn if isinstance(turn, dict) else {}
-        speaker = str(fields.get("speaker") or fields.get("role") or fields.get("from") or "")
-        said = fields.get("text") or fields.get("content") or fields.get("value")
-        content = read_content(said, where, folder)
-        if not speaker or not content.text:
+        contents = read_message(fields, where, folder, tool_calls) if role_of(fields) else ()
+        said = [Utterance(speaker, content.text, content.parts) for speaker, content in contents if content.text]
+        if not said and not holds_tools(fields):
             raise InputError(f"{where}: an utterance is {str(turn)[:40]!r}; speaker (or role) and text are expected.")
-        yield Utterance(SPEAKERS.get(speaker.lower(), speaker), content.text, content.parts)
+        spoken += said
+    return merge_turns(spoken)
 
 
 def pairs_of_answers(answers: AnswerTable, good: str = "") -> list[Pair]:

@@ -25,7 +25,7 @@ def conversation_checks(conversations: Sequence[RatedConversation], n: int, *, s
     candidates = [
         conversation
         for conversation in rng.sample(list(conversations), len(conversations))
-        if len(_own_words(conversation)) >= FEWEST_WORDS
+        if len(_own_words(conversation)) >= FEWEST_WORDS and _is_of_words(conversation)
     ]
     pairs: list[Pair] = []
     for conversation in candidates:
@@ -35,6 +35,11 @@ def conversation_checks(conversations: Sequence[RatedConversation], n: int, *, s
             bad = _replace_texts(conversation, texts)
             pairs.append(_make_check(conversation, bad, right="ab"[len(pairs) % 2], seed=seed))
     return pairs
+
+
+def _is_of_words(conversation: RatedConversation) -> bool:
+    """Whether the judged speaker said words alone: calls of tools and images cannot be replaced by others."""
+    return not any(turn.parts for turn in conversation.turns if turn.speaker == conversation.speaker)
 
 
 def _own_texts(conversation: RatedConversation) -> list[str]:

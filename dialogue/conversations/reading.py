@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.corpora.plain_text import is_plain_text, read_plain_text
+from seedvote.dialogue.corpora.plain_text import LISTS, SYSTEMS, is_plain_text, read_plain_text
 from seedvote.dialogue.corpora.reading import read_corpus
-from seedvote.dialogue.corpora.sources import File, open_source
+from seedvote.dialogue.corpora.sources import File, expect_form, open_source
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Candidate, Dialogue, Utterance
+from seedvote.dialogue.importing.chat_messages import merge_turns, needs_parts, read_message, role_of
+from seedvote.dialogue.importing.contents import ToolCalls
+from seedvote.dialogue.records import Candidate, Part, Utterance
 from seedvote.dialogue.validity import written_out
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -24,6 +26,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "seed": ("seed",),
     "checkpoint": ("checkpoint",),
 }
+
+NamedTurns = tuple[str, Sequence[Utterance]]  # a conversation's id, and what was said
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class RatedConversation:
 
 
 def read_conversations(
-    path: Path, system: str = "", *, stated: Mapping[str, str], judged: str
+    path: Path, system: str = "", *, stated: Mapping[str, str], judged: str, tool_calls: ToolCalls = "drop"
 ) -> list[RatedConversation]:
     """Every conversation of a file or folder; `system` is who held them all; else the lines say it, or the file's name.
 
@@ -54,22 +58,51 @@ def read_conversations(
     if unknown := [name for name in stated if name not in FIELDS]:
         raise InputError(f"--columns names {unknown[0]!r}, which is not one of {', '.join(FIELDS)}.")
     return [
-        _make_conversation(where, line, dialogue, system, path.stem.partition(".")[0], stated=stated, judged=judged)
-        for where, line, dialogue in _read_dialogues(path)
+        _make_conversation(where, line, turns, system, path.stem.partition(".")[0], stated=stated, judged=judged)
+        for where, line, turns in _read_dialogues(path, tool_calls)
     ]
 
 
-def _read_dialogues(path: Path) -> Iterator[tuple[str, Mapping[str, Any], Dialogue]]:
+def _read_dialogues(path: Path, tool_calls: ToolCalls) -> Iterator[tuple[str, Mapping[str, Any], NamedTurns]]:
     """The place, the line as it stands and what was said; a published corpus has ids for lines."""
     files = open_source(path)
     texts = [(file, lines) for file in files if (lines := _read_lines(file))]
     if not texts:
         for dialogue in read_corpus(path).dialogues:
-            yield f"{path}, dialogue {dialogue.dialogue}", {"id": dialogue.dialogue}, dialogue
+            turns = [Utterance(turn.speaker, turn.text) for turn in dialogue.turns]
+            yield f"{path}, dialogue {dialogue.dialogue}", {"id": dialogue.dialogue}, (dialogue.dialogue, turns)
+    folder = path if path.is_dir() else path.parent
     for file, lines in texts:
-        _, dialogues = read_plain_text([(file, lines)])
-        for (where, line), dialogue in zip(lines, dialogues, strict=True):
-            yield where, line if isinstance(line, dict) else {}, dialogue
+        rewritten = [(where, *_read_tools(line, where, folder, tool_calls)) for where, line in lines]
+        _, dialogues = read_plain_text([(file, [(where, line) for where, line, _ in rewritten])])
+        for (where, line), (_, _, parts), dialogue in zip(lines, rewritten, dialogues, strict=True):
+            parts_of_turns = parts or [None] * len(dialogue.turns)
+            pairs = zip(dialogue.turns, parts_of_turns, strict=True)
+            turns = [Utterance(turn.speaker, turn.text, parts) for turn, parts in pairs]
+            yield where, line if isinstance(line, dict) else {}, (dialogue.dialogue, turns)
+
+
+def _read_tools(
+    line: Any, where: str, folder: Path, tool_calls: ToolCalls
+) -> tuple[Any, Sequence[Sequence[Part] | None]]:
+    """A conversation in which tools were called: its turns as plain messages, and their parts; others as they are."""
+    key = next((name for name in LISTS if isinstance(line.get(name), list)), "") if isinstance(line, dict) else ""
+    messages = line[key] if key else line
+    if not any(isinstance(message, dict) and needs_parts(message) for message in messages):
+        return line, ()
+    with expect_form("conversations", where):
+        roles = [role_of(message) or str(message.get("name", "")) for message in messages]
+    has_assistant = any(role.lower() in SYSTEMS for role in roles)
+    spoken: list[Utterance] = []
+    for message, role in zip(messages, roles, strict=True):
+        if role.lower() == "developer" or (has_assistant and role.lower() == "system"):
+            continue
+        known = {**message, "role": "assistant"} if role.lower() in SYSTEMS else message
+        contents = read_message(known, where, folder, tool_calls)
+        spoken += [Utterance(speaker, content.text, content.parts) for speaker, content in contents if content.text]
+    turns = merge_turns(spoken)
+    plain = [{"role": turn.speaker, "content": turn.text} for turn in turns]
+    return {**(line if key else {}), key or "messages": plain}, [turn.parts for turn in turns]
 
 
 def _read_lines(file: File) -> list[tuple[str, Any]]:
@@ -91,27 +124,27 @@ def _read_lines(file: File) -> list[tuple[str, Any]]:
 def _make_conversation(
     where: str,
     line: Mapping[str, Any],
-    dialogue: Dialogue,
+    named_turns: NamedTurns,
     system: str,
     of_file: str,
     *,
     stated: Mapping[str, str],
     judged: str,
 ) -> RatedConversation:
-    turns = tuple(Utterance(turn.speaker, turn.text) for turn in dialogue.turns)
+    name, turns = named_turns
     speakers = list(dict.fromkeys(turn.speaker for turn in turns))
     if judged not in speakers:
         raise InputError(
             f"{where}: {judged} says nothing, so there is nobody to judge (speakers: {', '.join(speakers) or 'none'}). "
             "Leave the conversation out, or name who is judged: --judge."
         )
-    fields = {name: _read_field(where, line, name, stated) for name in FIELDS}
+    fields = {field: _read_field(where, line, field, stated) for field in FIELDS}
     if fields["seed"] is not None and type(fields["seed"]) is not int:
         raise InputError(f"{where}: seed is {fields['seed']!r}, which is not a whole number.")
     return RatedConversation(
         where,
-        dialogue.dialogue,
-        turns,
+        name,
+        tuple(turns),
         judged,
         system or _read_name(where, "system", fields["system"]) or of_file,
         fields["seed"],

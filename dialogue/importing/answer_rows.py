@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.importing.contents import ReadContent, read_content
+from seedvote.dialogue.importing.chat_messages import (
+    CALL_ITEMS,
+    add_calls,
+    merge_turns,
+    read_message,
+    role_of,
+)
+from seedvote.dialogue.importing.contents import ReadContent, ToolCalls, read_content
+from seedvote.dialogue.parts import call_from
 from seedvote.dialogue.records import Part, Utterance
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import cell_text
@@ -18,8 +26,7 @@ IDS = ("custom_id", "id", "item", "item_id", "pair", "pair_id", "question_id", "
 PROMPTS = ("context", "user", "prompt", "question", "input", "conversation", "dialogue_history", "history")
 TEXTS = ("text", "response", "output", "reply", "answer", "completion", "generated_text", "prediction")
 CHATS = ("messages", "conversations", "conversation")
-SPEAKERS = {"human": "user", "assistant": "system", "bot": "system", "gpt": "system", "ai": "system"}
-PROMPTED = ("system", "developer", "tool")  # roles that no person said: raters do not see them
+PROMPTED = ("system", "developer")  # roles that no person said: raters do not see them
 LINES = (".jsonl", ".ndjson")
 NOTHING = ReadContent("")
 
@@ -36,14 +43,14 @@ class AnswerRow:
     """Of an answer that holds more than words."""
 
 
-def read_answer_rows(path: Path) -> tuple[list[AnswerRow], int]:
+def read_answer_rows(path: Path, tool_calls: ToolCalls = "drop") -> tuple[list[AnswerRow], int]:
     """The rows of a file, and how many hold an error in place of an answer."""
     rows, failed = [], 0
     for where, line in _read_lines(path):
         if line.get("error") or _status_code(line) not in (None, 200):
             failed += 1
             continue
-        context, answer = _split_row(line, where, path.parent)
+        context, answer = _split_row(line, where, path.parent, tool_calls)
         name = next((cell_text(line[key]).strip() for key in IDS if line.get(key) not in (None, "")), "")
         rows.append(AnswerRow(where, name, context, answer.text, answer.parts))
     return rows, failed
@@ -59,7 +66,7 @@ def _read_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             continue
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{path}:{number}: no JSON ({error}).") from error
         if not isinstance(value, dict):
             raise InputError(f"{path}:{number}: {line[:40]!r} is no object with a prompt and a response.")
@@ -68,15 +75,20 @@ def _read_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"{path}:{number}", value
 
 
-def _split_row(line: Mapping[str, Any], where: str, folder: Path) -> tuple[tuple[Utterance, ...], ReadContent]:
+def _split_row(
+    line: Mapping[str, Any], where: str, folder: Path, tool_calls: ToolCalls
+) -> tuple[tuple[Utterance, ...], ReadContent]:
     """Prompt and answer of a row, whatever its form."""
-    answered = read_content(_first_field(line, TEXTS), where, folder) if not _is_reply(line) else NOTHING
     if isinstance(reply := line.get("response"), dict) and isinstance(body := reply.get("body"), dict):
-        return (), ReadContent(_answer_in_body(body, where))
+        return (), read_content(_answer_in_body(body, where), where, folder, tool_calls)
+    answered = NOTHING
+    if not _is_reply(line):
+        calls = line if isinstance(line.get("tool_calls"), list) else {}  # else a column of that name, e.g. a number
+        answered = read_content(add_calls(_first_field(line, TEXTS), calls, where), where, folder, tool_calls)
     body = line.get("body")
     asked = body if isinstance(body, dict) else line
     if isinstance(chat := _first_field(asked, (*CHATS, "input") if asked is body else CHATS), list):
-        context = _read_messages(chat, where, folder)
+        context = _read_messages(chat, where, folder, tool_calls)
         if asked is body:
             return context, NOTHING
         if answered.text:
@@ -86,7 +98,7 @@ def _split_row(line: Mapping[str, Any], where: str, folder: Path) -> tuple[tuple
         return context[:-1], ReadContent(context[-1].text, context[-1].parts)
     prompt = _first_field(asked, PROMPTS)
     is_chat = isinstance(prompt, list)
-    context = _read_messages(prompt, where, folder) if is_chat else _say_as_user(cell_text(prompt or ""))
+    context = _read_messages(prompt, where, folder, tool_calls) if is_chat else _say_as_user(cell_text(prompt or ""))
     return context, NOTHING if asked is body else answered
 
 
@@ -95,30 +107,36 @@ def _is_reply(line: Mapping[str, Any]) -> bool:
     return isinstance(line.get("response"), dict)
 
 
-def _answer_in_body(body: Mapping[str, Any], where: str) -> str:
-    """The answer in a reply of chat completions or of responses."""
+def _answer_in_body(body: Mapping[str, Any], where: str) -> Any:
+    """The answer in a reply of chat completions or of responses: a text, or parts where tools were called."""
     if choices := body.get("choices"):
-        return _join_parts((choices[0].get("message") or {}).get("content") or choices[0].get("text") or "")
+        message = choices[0].get("message") or {}
+        return add_calls(_join_parts(message.get("content") or choices[0].get("text") or ""), message, where)
+    items = [item for item in body.get("output") or () if isinstance(item, dict)]
     parts = [
-        part for message in body.get("output") or () if message.get("type") == "message" for part in message["content"]
+        call_from(item) if item.get("type") in CALL_ITEMS else {"type": "text", "text": _join_parts(item["content"])}
+        for item in items
+        if item.get("type") in ("message", *CALL_ITEMS)
     ]
+    if any(part["type"] != "text" for part in parts):
+        return [part for part in parts if part.get("text") != ""]
     if text := _join_parts(parts):
         return text
     raise InputError(f"{where}: the response's body holds no answer (choices or output).")
 
 
-def _read_messages(messages: Sequence[Any], where: str, folder: Path) -> tuple[Utterance, ...]:
-    """The messages that people and the system said; instructions to the model are none."""
+def _read_messages(messages: Sequence[Any], where: str, folder: Path, tool_calls: ToolCalls) -> tuple[Utterance, ...]:
+    """The turns of people and of the system; instructions to the model are none."""
     spoken = []
     for message in messages:
         known = message if isinstance(message, dict) else {}
-        speaker = str(known.get("role") or known.get("from") or known.get("speaker") or "").lower()
-        content = read_content(_first_field(known, ("content", "text", "value")), where, folder)
-        if not speaker:
+        if not (role := role_of(known)):
             raise InputError(f"{where}: a message is {str(message)[:40]!r}; role and content are expected.")
-        if content.text and not ("speaker" not in known and speaker in PROMPTED):
-            spoken.append(Utterance(SPEAKERS.get(speaker, speaker), content.text, content.parts))
-    return tuple(spoken)
+        if "speaker" not in known and role.lower() in PROMPTED:
+            continue
+        contents = read_message(known, where, folder, tool_calls)
+        spoken += [Utterance(speaker.lower(), said.text, said.parts) for speaker, said in contents if said.text]
+    return merge_turns(spoken)
 
 
 def _join_parts(value: Any) -> str:

@@ -167,6 +167,16 @@ def refuse_below(args: argparse.Namespace, **least: float) -> None:
             raise InputError(f"--{name.replace('_', '-')} is {value}; it must be at least {bound}.")
 
 
+def add_tool_calls(parser: argparse.ArgumentParser) -> None:
+    """What becomes of calls of tools in chat messages that are read."""
+    parser.add_argument(
+        "--tool-calls",
+        choices=("show", "drop"),
+        default="",
+        help="calls of tools, and what the tools gave: shown to raters or left out (asked where a file holds some)",
+    )
+
+
 def exit_with(main: Callable[[], int | None]) -> NoReturn:
     """Run a command and leave with its exit code; bad input is one sentence on standard error, never a traceback."""
     stopping.heed()
