@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.corpora.plain_text import LISTS, SYSTEMS, is_plain_text, read_plain_text
+from seedvote.dialogue.corpora.plain_text import LISTS, NO_TURN, SYSTEMS, is_plain_text, read_plain_text
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.sources import File, expect_form, open_source
 from seedvote.dialogue.errors import InputError
@@ -97,9 +97,13 @@ def _read_tools(
     for message, role in zip(messages, roles, strict=True):
         if role.lower() == "developer" or (has_assistant and role.lower() == "system"):
             continue
-        known = {**message, "role": "assistant"} if role.lower() in SYSTEMS else message
+        known = {**message, "role": "assistant" if role.lower() in SYSTEMS else role}
         contents = read_message(known, where, folder, tool_calls)
-        spoken += [Utterance(speaker, content.text, content.parts) for speaker, content in contents if content.text]
+        spoken += [
+            Utterance(speaker, content.text, content.parts)
+            for speaker, content in contents
+            if content.text and speaker.lower() not in NO_TURN
+        ]
     turns = merge_turns(spoken)
     plain = [{"role": turn.speaker, "content": turn.text} for turn in turns]
     return {**(line if key else {}), key or "messages": plain}, [turn.parts for turn in turns]

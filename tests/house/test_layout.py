@@ -84,7 +84,7 @@ ROOMS = {
     "dialogue": {
         "corpora": {"errors", "files", "records", "seeds", "signature", "tables"},
         "engines": {"errors", "files", "jobs", "signature", "shell"},
-        "conversations": {"corpora", "errors", "records", "seeds", "tokens", "validity"},
+        "conversations": {"corpora", "errors", "importing", "records", "seeds", "tokens", "validity"},
         "domains": {"records"},
         "formulas": set(),
         "shell": {"errors", "importing", "jobs", "shipped", "signature"},

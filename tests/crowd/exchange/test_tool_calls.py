@@ -77,6 +77,13 @@ def test_conversations_show_calls_and_come_back_from_the_file(tmp_path, form):
     assert read_records(tmp_path / "pairs.jsonl", Pair) == [pair]
 
 
+def test_speaker_of_our_own_records_who_is_called_tool_is_left_out_as_before(tmp_path):
+    talk = [{"speaker": "tool", "text": "x"}, ASKED, *ANTHROPIC]
+    path = lines(tmp_path / "ours.jsonl", [{"messages": talk}])
+    (read,) = read_conversations(path, tool_calls="show", stated={}, judged="system")
+    assert [turn.speaker for turn in read.turns] == ["user", "system"]
+
+
 def test_output_of_batches_shows_calls(tmp_path):
     def batch(body):
         return {"custom_id": "q", "response": {"status_code": 200, "body": body}}
