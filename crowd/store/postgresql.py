@@ -19,10 +19,14 @@ from typing import Any
 
 import psycopg
 import sqlalchemy as sa
-from psycopg.rows import namedtuple_row
+from psycopg import abc, generators
+from psycopg.adapt import Transformer
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
 from sqlalchemy.dialects.postgresql import psycopg as dialects
 
 from seedvote.crowd.store.lost_turn import LostTurn
+from seedvote.crowd.store.store import row_type
 
 WRITE_LOCK = 0x5EED_0E  # the advisory lock's number in a database: one study a database
 # What the planner may not choose for a server's own statements: each finds few rows by an index, and a plan that reads
@@ -80,7 +84,12 @@ def engine_of(url: sa.URL, *, serving: bool) -> sa.Engine:
         pool_use_lifo=True,  # few connections, which have all statements prepared
         isolation_level="AUTOCOMMIT",  # the driver sends no BEGIN of its own
         # nor does it prepare, and forget, statements of its own
-        connect_args={"prepare_threshold": None, "tcp_user_timeout": 5000, **KEEPALIVES},
+        connect_args={
+            "prepare_threshold": None,
+            "tcp_user_timeout": 5000,
+            "client_encoding": "utf8",  # as messages are written, whatever the database's own
+            **KEEPALIVES,
+        },
     )
     sa.event.listen(engine, "connect", lambda driver, _record: _set_session(driver, session))
     sa.event.listen(engine, "begin", _open_pipe)
@@ -95,7 +104,7 @@ class Words:
 
     name: str
     text: str
-    call: str
+    call: bytes
     order: tuple[str, ...]
 
     def ordered(self, inputs: Values) -> list[Any]:
@@ -136,14 +145,13 @@ class Pipe:
         driver: Any = self._connection.connection.driver_connection
         opening, noted = () if self._begun else self._opening, self._noted
         self._begun, self._noted = True, []
-        calls = [words.call for words, _ in noted]
-        values = [value for words, inputs in noted for value in words.ordered(inputs)]
+        adapter = Transformer(driver)
         try:
-            cursor = psycopg.ClientCursor(driver, row_factory=namedtuple_row)
-            self._prepare_texts(cursor, {words.name: words.text for words, _ in noted})
-            if message := "; ".join((*opening, *calls, *end)):
-                cursor.execute(message, values or None)
-            return [cursor.set_result(n).fetchall() for n in range(-answers, 0)]
+            calls = [words.call % tuple(map(adapter.as_literal, words.ordered(inputs))) for words, inputs in noted]
+            self._prepare_texts(driver, {words.name: words.text for words, _ in noted})
+            message = b"; ".join((*map(str.encode, opening), *calls, *map(str.encode, end)))
+            results = ask_server(driver, message) if message else []
+            return [_read_rows(adapter, result) for result in results[len(results) - answers :]]
         except psycopg.Error as error:
             self._connection.invalidate(error)  # nobody knows what it has prepared
             if driver.closed:
@@ -152,11 +160,27 @@ class Pipe:
                     raise LostTurn(None, None, error) from error
             raise sa.exc.DBAPIError.instance(None, None, error, psycopg.Error) from error
 
-    def _prepare_texts(self, cursor: psycopg.ClientCursor[Any], texts: Mapping[str, str]) -> None:
+    def _prepare_texts(self, driver: Any, texts: Mapping[str, str]) -> None:
         known: set[str] = self._connection.info.setdefault("prepared", set())
         if fresh := texts.keys() - known:
-            cursor.execute("; ".join(f"PREPARE {name} AS {texts[name]}" for name in fresh))
+            ask_server(driver, "; ".join(f"PREPARE {name} AS {texts[name]}" for name in fresh).encode())
             known |= fresh
+
+
+def ask_server(driver: psycopg.Connection[Any], message: bytes) -> list[PGresult]:
+    """The result of each statement of a message; what a cursor does besides takes longer than the sending."""
+    driver.pgconn.send_query(message)
+    results: list[PGresult] = driver.wait(generators.execute(driver.pgconn))
+    for result in results:
+        if result.status == ExecStatus.FATAL_ERROR:  # the first says why; a second, that the connection is gone
+            raise psycopg.errors.error_from_result(result)
+    return results
+
+
+def _read_rows(adapter: abc.Transformer, result: PGresult) -> list[Any]:
+    adapter.set_pgresult(result)
+    row = row_type(tuple((result.fname(n) or b"").decode() for n in range(result.nfields)))
+    return adapter.load_rows(0, result.ntuples, row._make)
 
 
 @lru_cache(256)
@@ -164,8 +188,8 @@ def _compile_words(statement: Statement, columns: tuple[str, ...] | None) -> Wor
     compiled = statement.compile(dialect=DIALECT, column_keys=columns)
     name = f"s{hashlib.sha256(compiled.string.encode()).hexdigest()[:16]}"
     order = tuple(compiled.positiontup or ())
-    call = f"EXECUTE {name}({', '.join(['%s'] * len(order))})" if order else f"EXECUTE {name}"
-    return Words(name, compiled.string, call, order)
+    call = f"EXECUTE {name}({', '.join(['%b'] * len(order))})" if order else f"EXECUTE {name}"
+    return Words(name, compiled.string, call.encode(), order)
 
 
 def _set_session(driver: Any, session: Mapping[str, str]) -> None:

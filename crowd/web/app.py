@@ -40,7 +40,7 @@ from seedvote.crowd.web.entrance import Entrance, origin_of
 from seedvote.crowd.web.health import Metrics, Pulse, metrics_page
 from seedvote.crowd.web.invitations import InvitationEntrance
 from seedvote.crowd.web.media import POLICY, MediaShelf
-from seedvote.crowd.web.study_request import SIGNED, StudyRequest, study_request
+from seedvote.crowd.web.study_request import SIGNED, StudyRequest, current_request
 from seedvote.crowd.web.talking import NoEndpoints
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
@@ -327,7 +327,7 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk, metrics: Metrics) 
     def begin_request() -> tuple[str, int, dict[str, str]] | None:
         g.nonce, g.begun, g.request_id = secrets.token_urlsafe(16), time.perf_counter(), _request_id(config)
         caution.look()
-        incoming = study_request
+        incoming = current_request()
         incoming.receive(desk, entrances, config.source, invited=config.invited)
         if incoming.endpoint in ("static", "hit.health"):
             return None
@@ -347,32 +347,33 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk, metrics: Metrics) 
 
     @app.after_request
     def finish_reply(reply: Response) -> Response:
+        endpoint, status, request_id = request.endpoint, reply.status_code, g.get("request_id", "")
         reply.headers.update(_make_headers(config, desk.rules.hit.market_script))
-        if request.endpoint == MEDIA and reply.status_code < 400:
+        if endpoint == MEDIA and status < 400:
             reply.headers["Content-Security-Policy"] = POLICY
             reply.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        elif request.endpoint != "static":
+        elif endpoint != "static":
             reply.headers["Cache-Control"] = "no-store"
         spent = time.perf_counter() - g.get("begun", time.perf_counter())
-        metrics.seconds.labels(request.endpoint or "none").observe(spent)  # so that nobody makes up routes
-        metrics.replies.labels(f"{reply.status_code // 100}xx").inc()
-        reply.headers["X-Request-ID"] = g.get("request_id", "")
-        facts = {"route": request.endpoint, "status": reply.status_code, "ms": round(spent * 1000, 1)}
-        LOG.info("request", extra={"facts": {**facts, "id": g.get("request_id", "")}})
+        metrics.seconds.labels(endpoint or "none").observe(spent)  # so that nobody makes up routes
+        metrics.replies.labels(f"{status // 100}xx").inc()
+        reply.headers["X-Request-ID"] = request_id
+        facts = {"route": endpoint, "status": status, "ms": round(spent * 1000, 1)}
+        LOG.info("request", extra={"facts": {**facts, "id": request_id}})
         return reply
 
     @app.errorhandler(WrongKind)
     def of_another_kind(_error: WrongKind) -> tuple[Any, int]:
-        return views.of_another_kind(study_request), 403
+        return views.of_another_kind(current_request()), 403
 
     @app.errorhandler(NoAnswer)
     @app.errorhandler(Refused)
     def refuse_form(_error: Exception) -> tuple[str, int]:
-        return views.problem(study_request, "bad_request"), 400
+        return views.problem(current_request(), "bad_request"), 400
 
     @app.errorhandler(RequestEntityTooLarge)
     def too_large(_error: RequestEntityTooLarge) -> tuple[str, int]:
-        return views.problem(study_request, "too_large"), 413
+        return views.problem(current_request(), "too_large"), 413
 
     @app.errorhandler(HTTPException)
     def show_error(error: HTTPException) -> tuple[str, int]:
@@ -383,7 +384,7 @@ def _add_guards(app: Flask, config: ServerConfig, desk: Desk, metrics: Metrics) 
             return dashboard.problem_page(
                 "Nothing was changed", "The page was out of date. Go back and try again."
             ), code
-        return (views.problem(study_request, "bad_request") if code < 500 else _show_failure()), code
+        return (views.problem(current_request(), "bad_request") if code < 500 else _show_failure()), code
 
     @app.errorhandler(NoEndpoints)
     def ask_nobody(error: NoEndpoints) -> tuple[str, int]:
@@ -402,8 +403,8 @@ def _show_failure() -> Any:
         words = "Something failed on the server; its log says what. No vote is lost. Load the page again in a moment."
         return dashboard.problem_page("The page failed", words)
     if request.method == "POST":
-        return views.problem(study_request, "not_saved")
-    return views.problem(study_request, "failed", secrets.choice(RETRIES))
+        return views.problem(current_request(), "not_saved")
+    return views.problem(current_request(), "failed", secrets.choice(RETRIES))
 
 
 def _invited_person(incoming: StudyRequest, invitations: InvitationEntrance) -> str | None:

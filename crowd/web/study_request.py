@@ -295,8 +295,9 @@ class StudyRequest(flask.Request):
         return cast(Response, redirect(self.frame.to(path, **parameters), 303))
 
 
-study_request = cast(StudyRequest, flask.request)
-"""The one that is being answered."""
+def current_request() -> StudyRequest:
+    """The one that is being answered: itself, for Flask's stand-in looks it up anew for everything that is asked."""
+    return cast(StudyRequest, flask.request._get_current_object())  # type: ignore[attr-defined]
 
 
 def refuse_request(why: str) -> NoReturn:

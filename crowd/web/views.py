@@ -34,7 +34,7 @@ from seedvote.crowd.web import page, talking
 from seedvote.crowd.web.entrance import LAST_PAGE, SELF_TEST, Arrival, WayOut, way_back, way_to_decline
 from seedvote.crowd.web.health import Pulse
 from seedvote.crowd.web.media import MediaShelf, send_media
-from seedvote.crowd.web.study_request import KEPT, PageReply, PageVisit, StudyRequest, study_request
+from seedvote.crowd.web.study_request import KEPT, PageReply, PageVisit, StudyRequest, current_request
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Device, Source
 
@@ -49,7 +49,7 @@ def route(rule: str, *methods: str, endpoint: str | None = None) -> Callable[[Vi
     """Let a view answer requests to this address: it gets the request first."""
 
     def register(view: View) -> View:
-        answer = lambda **keywords: view(study_request, **keywords)  # noqa: E731
+        answer = lambda **keywords: view(current_request(), **keywords)  # noqa: E731
         rater_pages.add_url_rule(rule, endpoint or view.__name__, answer, methods=methods or ("GET",))
         return view
 

@@ -1,6 +1,7 @@
 """Transactions of few messages on PostgreSQL: same order, same safety, and how few they are."""
 
 import dataclasses
+import sys
 import threading
 
 import psycopg
@@ -140,16 +141,16 @@ def test_lost_turn_is_taken_again_once(url, tmp_path, monkeypatch, message):
     """As after a freeze, when the database has ended the idle transaction."""
     with desk_of(url, tmp_path) as desk, psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as admin:
         seat = seated(desk, "r")
-        place, sent, execute = desk.next_step(seat), [], psycopg.Cursor.execute
+        place, sent, ask_server = desk.next_step(seat), [], postgresql.ask_server
 
-        def cut(cursor, query, *args, **options):
+        def cut(driver, query):
             sent.append(query)
             if len(sent) == message:
                 others = "datname = current_database() AND pid <> pg_backend_pid()"
-                execute(admin.cursor(), f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}")
-            return execute(cursor, query, *args, **options)
+                admin.execute(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}")
+            return ask_server(driver, query)
 
-        monkeypatch.setattr(psycopg.Cursor, "execute", cut)
+        monkeypatch.setattr(postgresql, "ask_server", cut)
         assert desk.answer(seat, place.shown.token, "left", 1.0)[0] == "saved"
         with desk.store.read() as connection:
             assert connection.scalar(sa.select(sa.func.count()).select_from(votes)) == 1
@@ -196,13 +197,13 @@ def test_one_writer_at_a_time_across_processes(url):
 @pytest.fixture
 def messages(monkeypatch):
     """Every message that is sent to the server, but for those that prepare statements."""
-    sent, execute = [], psycopg.Cursor.execute
+    sent, ask_server = [], postgresql.ask_server
 
-    def spy(self, query, *args, **options):
-        sent.append(str(query))
-        return execute(self, query, *args, **options)
+    def spy(driver, query):
+        sent.append(query.decode())
+        return ask_server(driver, query)
 
-    monkeypatch.setattr(psycopg.Cursor, "execute", spy)
+    monkeypatch.setattr(postgresql, "ask_server", spy)
     return sent
 
 
@@ -219,6 +220,19 @@ def test_a_fetch_is_one_message_and_a_submission_three(url, tmp_path, messages):
         desk.answer(seat, place.shown.token, press(place, "a"), 1.0)
         assert len(messages) == 3
         assert "pg_advisory_xact_lock" in messages[0] and messages[2].endswith("COMMIT")
+
+
+def test_a_message_costs_few_steps_beside_the_database(store):
+    """A judgement has four messages; with a cursor of the driver each took 75 calls."""
+    calls, query = [], (sa.select(events.c.kind).where(events.c.pair == sa.bindparam("x")), {"x": "p"})
+    with store.glance() as connection:
+        fetch(connection, query)  # prepared from now on
+        sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == "call" else None)
+        try:
+            fetch(connection, query)
+        finally:
+            sys.setprofile(None)
+    assert len(calls) < 45, calls
 
 
 def test_workers_that_start_at_once_on_an_empty_database_make_one_study(tmp_path):
