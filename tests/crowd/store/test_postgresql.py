@@ -102,8 +102,10 @@ def test_a_server_with_lax_defaults_is_asked_for_strict_ones(url, monkeypatch):
         admin.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
         admin.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
         admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        admin.execute(f"ALTER DATABASE {name} SET client_encoding = 'latin1'")
     store = open_store(url, seed=0)
     with store.write() as connection:
+        assert connection.exec_driver_sql("SHOW client_encoding").scalar() == "UTF8"
         assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
         assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
     store.close()

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup, escape
 
 from seedvote.crowd.forms.choice import OptionsOnPage
 from seedvote.crowd.forms.form import Content
@@ -15,7 +16,7 @@ from seedvote.crowd.hit.hit import Hit, hit_from
 from seedvote.crowd.simulation.browser import PageForm
 from seedvote.crowd.web import page, rendering
 from seedvote.crowd.web.app import ServerConfig, create_app
-from seedvote.crowd.web.rendering import TAGS, render_text, show_literally
+from seedvote.crowd.web.rendering import TAGS, box_text, render_text, show_literally
 from seedvote.dialogue.records import Utterance
 from tests.crowd.study import SHORT, database, desk_of
 
@@ -212,3 +213,11 @@ def test_the_policy_of_the_page_is_the_same(tmp_path):
 def test_texts_that_would_take_seconds_are_literal_without_being_parsed(text, monkeypatch):
     monkeypatch.setattr(rendering._make_parser(), "parse", lambda _text: pytest.fail("it was parsed"))
     assert rendering.render_text(text, "markdown") == ""
+
+
+@pytest.mark.parametrize("text", [*HOSTILE.values(), "", " \n", "{0} {} %s {words}", 'it\'s "so" & <b>'])
+def test_a_literal_box_is_what_markup_s_own_format_makes(text):
+    words = escape(show_literally(text)) if text.strip() else Markup("<em>{}</em>").format("<none>")
+    for box_class in ("", "said", '"><b>'):
+        classes = Markup(' class="{}"').format(box_class) if box_class else ""
+        assert box_text(text, "literal", "<none>", box_class) == Markup('<p{} dir="auto">{}</p>').format(classes, words)

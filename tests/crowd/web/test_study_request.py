@@ -3,12 +3,13 @@
 from collections import Counter
 
 import pytest
+from flask import Blueprint
 
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.simulation.browser import FETCH, PageForm
 from seedvote.crowd.store import identity
-from seedvote.crowd.web import study_request
-from seedvote.crowd.web.study_request import PageVisit
+from seedvote.crowd.web import study_request, views
+from seedvote.crowd.web.study_request import PageVisit, StudyRequest
 from tests.crowd.study import SHORT, database, desk_of
 from tests.crowd.visitor import live
 
@@ -64,3 +65,14 @@ def test_a_page_is_the_tab_s_own_although_the_cookie_names_another_visit(app, ca
     fields = PageForm(first.text).fields | {"choice": "left", "seconds": "2.5"}
     assert client.post("/answer", data=fields, headers=FETCH).json["saved"]
     assert calls["visit_of"] == 2 and calls["token"] == 1
+
+
+def test_a_view_gets_the_request_itself(app, monkeypatch):
+    """Flask's stand-in looks it up anew for each of some fifty questions that a view asks."""
+    got, pages = [], Blueprint("pages", __name__)
+    monkeypatch.setattr(views, "rater_pages", pages)
+    views.route("/seen", endpoint="seen")(got.append)
+    app.register_blueprint(pages)
+    with app.test_request_context("/seen"):
+        app.view_functions["pages.seen"]()
+    assert [type(incoming) for incoming in got] == [StudyRequest]
