@@ -28,7 +28,7 @@ from seedvote.crowd.hit.hit import Hit, hit_as_kept, hit_from_kept
 from seedvote.crowd.rating.assignment import AssignmentRules, Life
 from seedvote.crowd.rating.gate import GateRule, rule_within
 from seedvote.crowd.store import statements as sql
-from seedvote.crowd.store.statements import FIRST_SOURCE, IS_LAID, OWN_VERSION, REVISION, SIDES
+from seedvote.crowd.store.statements import FIRST_SOURCE, IS_LAID, IS_UNSEEN, OWN_VERSION, REVISION, SIDES
 from seedvote.crowd.store.store import Query, fetch, put
 from seedvote.crowd.store.tables import leases, pairs, raters, study_settings
 from seedvote.dialogue.errors import InputError
@@ -320,7 +320,6 @@ FRONT = (-1, 0)  # before every pair
 # Statements are built once, because with SQLAlchemy building one costs more than running it.
 _LITERAL_ONE: sa.ColumnClause[int] = sa.literal_column("1")  # PostgreSQL plans for one row only if it sees LIMIT 1
 _HAS_ROOM = sa.or_(pairs.c.target.is_(None), pairs.c.live < pairs.c.target)
-_SEEN = sa.exists().where(leases.c.rater == param("rater"), leases.c.pair == pairs.c.pair)
 
 
 class Frontier:
@@ -356,7 +355,7 @@ def _select_first(version: Any, *, locked: bool, bounded: bool = False) -> sa.Se
 
     Of an adaptive study one with room: its pairs get unequal numbers of votes, so that with the fewest may be full.
     """
-    query = sa.select(pairs).where(pairs.c.open == 1, pairs.c.version == version, ~_SEEN, _HAS_ROOM)
+    query = sa.select(pairs).where(pairs.c.open == 1, pairs.c.version == version, IS_UNSEEN, _HAS_ROOM)
     if bounded:
         query = query.where(sa.tuple_(pairs.c.live, pairs.c.position) >= sa.tuple_(param("live"), param("position")))
     first = query.order_by(pairs.c.live, pairs.c.position).limit(_LITERAL_ONE)
