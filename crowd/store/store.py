@@ -23,7 +23,6 @@ import sqlite3
 import stat
 import threading
 import time
-from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from seedvote.crowd.store.identity import fresh_key, simulated_key
 from seedvote.crowd.store.migrations import MIGRATIONS
+from seedvote.crowd.store.rows import row_type
 from seedvote.crowd.store.tables import METADATA, events, leases, pairs, raters, study_settings
 from seedvote.dialogue.errors import InputError
 
@@ -99,12 +99,6 @@ def compile_for_sqlite(statement: Statement, columns: tuple[str, ...] | None) ->
     compilation = statement.compile(dialect=SQLITE_DIALECT, column_keys=columns)
     constants = {bind: parameter.value for bind, parameter in compilation.binds.items() if not parameter.required}
     return Compiled(compilation.string, constants, tuple(compilation.positiontup or ()))
-
-
-@lru_cache(256)
-def row_type(names: tuple[str, ...]) -> Any:
-    """The class of rows with these columns as attributes."""
-    return namedtuple("Row", names, rename=True)
 
 
 # The clock
