@@ -196,9 +196,7 @@ def test_unanimous_ratings_make_up_no_odds(tmp_path):
     rows = [
         (f"i{k}", f"r{k % 30}", name, score) for k in range(300) for name, score in (("a", 3 + k % 2), ("b", 2 + k % 2))
     ]
-    with pytest.raises(InputError, match=r"If these are the names of the systems: --columns system=system"):
-        ratings(written(tmp_path / "all.csv", rows))
-    result = ratings(written(tmp_path / "all.csv", rows), columns={"system": "system"})
+    result = ratings(written(tmp_path / "all.csv", rows))
     (one,) = result.document["differences"]
     assert one["p"] < 1e-4 and one["odds"] is None and one["net"]["high"] == 1.0
     assert one["difference"]["low"] > 0 and one["difference"]["high"] <= 2
