@@ -46,7 +46,7 @@ def pages(tmp_path_factory):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [450, 820, 1280])
+@pytest.mark.parametrize("width", [500, 820, 1280])
 def test_each_form_fits_its_page(width, theme, pages, tmp_path):
     scheme = {"layout.css.prefers-color-scheme.content-override": ["dark", "light"].index(theme)}
     with firefox(tmp_path / "profile", **scheme) as browser:
