@@ -138,9 +138,9 @@ def _refuse_unlike(tasks: Sequence[PatchedTask], groups: Iterable[Sequence[Patch
         if len({tuple(seed.same) for seed in seeds}) > 1:
             raise InputError(f"The seeds of {first.model} have different sites. {again}")
     for task in tasks:
-        other = next(one for one in tasks if one.task == task.task)
-        if (other.plan, other.items) != (task.plan, task.items):
-            names = " and ".join(dict.fromkeys(f"{one.model} {one.checkpoint}" for one in (other, task)))
+        met = next(before for before in tasks if before.task == task.task)
+        if (met.plan, met.items) != (task.plan, task.items):
+            names = " and ".join(dict.fromkeys(f"{source.model} {source.checkpoint}" for source in (met, task)))
             raise InputError(f"The models of {task.task} met different sources ({names}). {again}")
     if len({task.draws for task in tasks}) > 1:
         few, many = (pick(tasks, key=lambda task: task.draws) for pick in (min, max))
@@ -190,10 +190,10 @@ def _estimate(seeds: Sequence[PatchedTask], costs: Floats, whole: Floats | None 
     tokens = first.tokens
     below = np.full(len(seeds), tokens.sum()) if whole is None else whole.mean(3).sum(2) @ signs
     values = (costs.mean(3).sum(2) @ signs) / below
-    rest = costs if whole is None else costs - values[:, None, None, None] * whole
+    added = costs if whole is None else costs - values[:, None, None, None] * whole
     # What a source adds is told beside the other sources of its kind.
-    rest = rest - (rest.mean(3).sum(2) / tokens.sum())[:, :, None, None] * tokens[:, None]
-    parts = rest * signs[:, None, None] / draws / below[:, None, None, None]
+    added = added - (added.mean(3).sum(2) / tokens.sum())[:, :, None, None] * tokens[:, None]
+    parts = added * signs[:, None, None] / draws / below[:, None, None, None]
     shape = costs.shape[1:]
     return mean_over_seeds(
         replicates_by_source(

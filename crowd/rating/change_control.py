@@ -108,8 +108,8 @@ def _end_open_pages(connection: sa.Connection, secret: str) -> None:
 
     It is refused, and its rater is shown the pair as it is now.
     """
-    shown = sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.attempt)
-    for row in connection.execute(shown.where(leases.c.state.in_(("held", "expired")))).all():
+    given = sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.attempt)
+    for row in connection.execute(given.where(leases.c.state.in_(("held", "expired")))).all():
         attempt = row.attempt + 1
         change = {"attempt": attempt, "token": lease_token(secret, row.rater, row.pair, attempt)}
         connection.execute(sa.update(leases).where(leases.c.lease == row.lease).values(change))

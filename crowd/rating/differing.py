@@ -61,7 +61,7 @@ def find_differences(left: str, right: str) -> tuple[Ranges, Ranges] | None:
     if common is None or 2 * len(common) == total:
         return None
     sides = zip(words, zip(*common, strict=True), strict=True)
-    ranges = [tuple(_join_rest(spans, set(kept))) for spans, kept in sides]
+    ranges = [tuple(_join_rest(spans, set(places))) for spans, places in sides]
     return ranges[0], ranges[1]
 
 

@@ -461,8 +461,8 @@ def _choose_differences(moment: Moment, rater: str, record: Any) -> int | None:
     setting = moment.rules.hit.differences
     if setting == "off":
         return None
-    shown = are_differences_shown(setting, moment.secret, rater, record)
-    return None if shown is None else int(shown)
+    is_highlighted = are_differences_shown(setting, moment.secret, rater, record)
+    return None if is_highlighted is None else int(is_highlighted)
 
 
 def _finish_sitting(moment: Moment, seated: SeatedRater) -> Step:

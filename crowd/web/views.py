@@ -449,7 +449,7 @@ def _go_on(request: StudyRequest, step: Step, note: page.Note) -> Response:
 def _json_of(request: StudyRequest, step: Step, note: page.Note = "") -> Response:
     undo = _lease_to_undo(request, step)
     is_shown = step.stage == "task" and not _lacks_media(request, step)
-    shown = _pair_on_page(request, step, undo) if is_shown else None
+    pair_page = _pair_on_page(request, step, undo) if is_shown else None
     hit, frame = request.desk.rules.hit, request.frame
     is_saved = note in ("saved", "again", "late")
     saving: dict[str, Any] = {"note": note, "said": page.say_note(hit, frame, note), "saved": is_saved}
@@ -458,8 +458,8 @@ def _json_of(request: StudyRequest, step: Step, note: page.Note = "") -> Respons
         saving[KEPT] = request.visit.token(request.desk.secret, request.now, "kept")
     if step.stage == "task" and not is_shown:  # the page that is asked for instead says so, and asks again
         return jsonify(status="later", html="", **saving)
-    if shown:
-        return jsonify(status="task", html=page.pair_fragment(hit, frame, *shown, step.filled), **saving)
+    if pair_page:
+        return jsonify(status="task", html=page.pair_fragment(hit, frame, *pair_page, step.filled), **saving)
     request.way_out(step)  # a marketplace may have to hear of the end before the page of it is asked for
     asks = _asks_at_end(request, step) == "asked"
     return jsonify(status=step.stage, html="", number=step.number, asks=asks, **saving)

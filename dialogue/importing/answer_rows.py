@@ -135,7 +135,7 @@ def _read_messages(messages: Sequence[Any], where: str, folder: Path, tool_calls
         if "speaker" not in known and role.lower() in PROMPTED:
             continue
         contents = read_message(known, where, folder, tool_calls)
-        spoken += [Utterance(speaker.lower(), said.text, said.parts) for speaker, said in contents if said.text]
+        spoken += [Utterance(speaker.lower(), turn.text, turn.parts) for speaker, turn in contents if turn.text]
     return merge_turns(spoken)
 
 

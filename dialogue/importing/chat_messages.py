@@ -36,8 +36,8 @@ def role_of(message: Mapping[str, Any]) -> str:
 
 def holds_tools(message: Mapping[str, Any]) -> bool:
     """Whether tools were called in this message, or gave something."""
-    said = _said_in(message)
-    blocks = said if isinstance(said, list) else ()
+    speech = _said_in(message)
+    blocks = speech if isinstance(speech, list) else ()
     return (
         any(message.get(name) for name in CALLS)
         or _is_result(message)
@@ -68,9 +68,9 @@ def read_message(
     given_parts = [part for part in content.parts or () if part.type == "tool_result"]
     if speaker != SYSTEM and given_parts:
         yield SYSTEM, ReadContent(spell_parts(given_parts), tuple(given_parts))
-        rest = [part for part in content.parts or () if part.type != "tool_result"]
-        is_plain = all(part.type == "text" for part in rest)
-        content = ReadContent(spell_parts(rest), None if is_plain else tuple(rest))
+        spoken = [part for part in content.parts or () if part.type != "tool_result"]
+        is_plain = all(part.type == "text" for part in spoken)
+        content = ReadContent(spell_parts(spoken), None if is_plain else tuple(spoken))
     yield speaker, content
 
 

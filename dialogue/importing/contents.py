@@ -37,11 +37,11 @@ def read_content(value: Any, where: str, folder: Path, tool_calls: ToolCalls = "
     """
     if not isinstance(value, list):
         return ReadContent(cell_text("" if value is None else value).strip())
-    kept = list(parts_from(value, where))
-    if any(part["type"] in TOOL_PARTS for part in kept) and not _are_shown(tool_calls, where):
-        kept = [part for part in kept if part["type"] in ("text", *FILES)]
+    raw_parts = list(parts_from(value, where))
+    if any(part["type"] in TOOL_PARTS for part in raw_parts) and not _are_shown(tool_calls, where):
+        raw_parts = [part for part in raw_parts if part["type"] in ("text", *FILES)]
     try:
-        located = locate_parts(kept, folder)
+        located = locate_parts(raw_parts, folder)
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     parts = tuple(from_json(Part, part, where) for part in located)

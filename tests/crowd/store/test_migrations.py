@@ -148,17 +148,21 @@ def test_older_store_without_twin_raters_goes_on(tmp_path, url):
         store.close()
 
 
+def write_as_version_12(store):
+    with store.write() as connection:
+        for table, columns in ADAPTIVE.items():
+            for column in columns:
+                connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+        put(connection, "schema", "12")
+
+
 def test_a_store_from_before_adaptive_studies_goes_on(tmp_path, url):
     """The store as version 12 wrote it, with a pair in a rater's hands."""
     with desk_of(url, tmp_path, SHORT, make_pairs(8)) as desk:
         seat = seated(desk, "w")
         vote(desk, seat)
         place = desk.next_step(seat)
-        with desk.store.write() as connection:
-            for table, columns in ADAPTIVE.items():
-                for column in columns:
-                    connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
-            put(connection, "schema", "12")
+        write_as_version_12(desk.store)
     store = open_store(url)
     try:
         desk = Desk(store, SHORT, Clock())
@@ -178,11 +182,7 @@ def test_a_store_from_before_adaptive_studies_becomes_adaptive_before_its_first_
         place = desk.next_step(seat)
         if has_vote:
             vote(desk, seat)
-        with desk.store.write() as connection:
-            for table, columns in ADAPTIVE.items():
-                for column in columns:
-                    connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
-            put(connection, "schema", "12")
+        write_as_version_12(desk.store)
     store = open_store(url)
     try:
         if has_vote:
