@@ -45,8 +45,7 @@ from seedvote.analysis.stats.paired.davidson_errors import cluster_errors  # noq
 from seedvote.analysis.stats.resample import crossed_bootstrap  # noqa: E402
 from seedvote.analysis.votes.votes import read_votes  # noqa: E402
 from seedvote.dialogue.corpora.toy.write import write_toy  # noqa: E402
-from seedvote.dialogue.jobs import job_environment  # noqa: E402
-from seedvote.dialogue.memory import keep_freed_memory  # noqa: E402
+from seedvote.dialogue.jobs import job_environment, keep_freed_memory  # noqa: E402
 from seedvote.dialogue.signature import signature  # noqa: E402
 from seedvote.generation import decoding  # noqa: E402
 from seedvote.generation.encoding import Form, encode_block  # noqa: E402

@@ -13,8 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from seedvote.dialogue.domains.database import FUZZY, UNKNOWN, DomainTable  # noqa: E402
-from seedvote.dialogue.domains.matching import ALIKE, partial_ratio  # noqa: E402
+from seedvote.dialogue.domains.database import ALIKE, FUZZY, UNKNOWN, DomainTable, partial_ratio  # noqa: E402  # noqa: E402
 from seedvote.dialogue.domains.spelling import NO_MATTER, count_minutes  # noqa: E402
 from seedvote.evaluators.task import success  # noqa: E402
 from seedvote.evaluators.task.predictions import read_predictions  # noqa: E402

@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from seedvote.dialogue.corpora.examples import iterate_examples  # noqa: E402 (the checkout is not installed)
 from seedvote.dialogue.corpora.reading import read_corpus  # noqa: E402
-from seedvote.dialogue.memory import keep_freed_memory  # noqa: E402
+from seedvote.dialogue.jobs import keep_freed_memory  # noqa: E402
 from seedvote.dialogue.signature import signature  # noqa: E402
 from seedvote.dialogue.tokens import LONGEST_CONTEXT, tokenize  # noqa: E402
 from seedvote.generation.batches import Contexts, plan_batches, stack_batch  # noqa: E402

@@ -137,3 +137,17 @@ def _processor_kind() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.machine()
+
+
+def keep_freed_memory() -> None:
+    """Let this process keep the memory that it frees for its next arrays (glibc; elsewhere nothing happens).
+
+    Else each large array is fetched from the system anew, page by page: a sixth of the time of an LSTM on CPU, and half
+    of that of the careful model.
+    """
+    import ctypes  # of no use to whoever only cuts work into jobs
+
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        libc = ctypes.CDLL(None)
+        libc.mallopt(-4, 0)  # M_MMAP_MAX: no array in pages of its own
+        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: give nothing back at the end of the heap

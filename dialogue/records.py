@@ -6,7 +6,7 @@ missing from a file. Fields that a record does not know are kept in `extra` and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -457,3 +457,16 @@ class Score:
     cluster: str | None = _field("the dialogue", default=None)
     condition: str = _field("what else varies: decoding, split, a perturbation; others are never pooled", default="")
     reason: str = _field("why there is no score, where it is NaN: counted and printed, never averaged", default="")
+
+
+def key_of(side: Candidate) -> tuple[str, int | None, str]:
+    """What makes a system: model, seed and checkpoint."""
+    return side.model, side.seed, side.checkpoint
+
+
+def system_names(pairs: Iterable[Pair]) -> dict[tuple[str, int | None, str], str]:
+    """The systems of real pairs as people read them: `model-seed`, the checkpoint only where there are several."""
+    keys = {key_of(side) for pair in pairs if pair.kind == "real" for side in (pair.a, pair.b)}
+    short = {key: key[0] if key[1] is None else f"{key[0]}-{key[1]}" for key in keys}
+    twice = {name for name in short.values() if sum(second == name for second in short.values()) > 1}
+    return {key: f"{name}@{key[2]}" if name in twice else name for key, name in short.items()}

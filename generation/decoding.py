@@ -27,7 +27,7 @@ from torch import Tensor
 
 from seedvote.dialogue.devices import use_whole_float32
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.memory import keep_freed_memory
+from seedvote.dialogue.jobs import keep_freed_memory
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.tokens import LONGEST_RESPONSE
 from seedvote.generation.batches import pad_rows, stack_contexts

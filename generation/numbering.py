@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from seedvote.dialogue.corpora.examples import Example, iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
-from seedvote.dialogue.corpora.splits import SPLITS
+from seedvote.dialogue.corpora.sources import SPLITS
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 from seedvote.dialogue.seeds import child_random

@@ -26,7 +26,7 @@ from seedvote.dialogue.adam import Adam
 from seedvote.dialogue.devices import pick_device, use_determinism, use_threads
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, digest, read_json, write_json
-from seedvote.dialogue.memory import keep_freed_memory
+from seedvote.dialogue.jobs import keep_freed_memory
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
 from seedvote.generation import checkpoints

@@ -17,8 +17,8 @@ from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.records import Pair
-from seedvote.dialogue.systems import key_of as key_of
-from seedvote.dialogue.systems import system_names as system_names
+from seedvote.dialogue.records import key_of as key_of
+from seedvote.dialogue.records import system_names as system_names
 
 Ints = NDArray[np.int64]
 SAME, DIFFERENT = "within-seed", "reference-random"

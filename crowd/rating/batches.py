@@ -51,9 +51,8 @@ from seedvote.dialogue.formulas.allocation import (
     spread_of_votes,
 )
 from seedvote.dialogue.judges import net_by_pair, read_verdicts
-from seedvote.dialogue.records import Pair, Verdict
+from seedvote.dialogue.records import Pair, Verdict, key_of, system_names
 from seedvote.dialogue.seeds import child_random
-from seedvote.dialogue.systems import key_of, system_names
 
 JUDGE = "judge"  # the study's setting that holds the systems' strengths by a judge's verdicts
 BATCH = "batch"  # the study's setting that holds the number of the last batch

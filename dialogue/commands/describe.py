@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Print the table or the JSON object."""
     from seedvote.dialogue.corpora.reading import read_corpus
-    from seedvote.dialogue.corpora.splits import SPLITS
+    from seedvote.dialogue.corpora.sources import SPLITS
 
     corpus = read_corpus(args.path)
     groups = {name: corpus.split(name) for name in SPLITS}

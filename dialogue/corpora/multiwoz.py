@@ -1,8 +1,13 @@
-"""MultiWOZ 2.0, 2.1, 2.3 and 2.4: `data.json` with lists of the valid and test dialogues, or one file a split.
+"""MultiWOZ 2.0 to 2.4.
 
-A dialogue is `{"goal": ..., "log": [turn, ...]}`; turns alternate user and system. The belief state after a user turn
-stands in the `metadata` of the system turn that follows it; here it is moved to the user turn. Acts stand in each turn
-(`dialog_act`, 2.1 and later) or, for the system alone, in `dialogue_acts.json` (2.0) or `system_acts.json` (2.1).
+2.0, 2.1, 2.3 and 2.4 are `data.json` with lists of the valid and test dialogues, or one file a split. A dialogue is
+`{"goal": ..., "log": [turn, ...]}`; turns alternate user and system. The belief state after a user turn stands in the
+`metadata` of the system turn that follows it; here it is moved to the user turn. Acts stand in each turn (`dialog_act`,
+2.1 and later) or, for the system alone, in `dialogue_acts.json` (2.0) or `system_acts.json` (2.1).
+
+2.2 is shards `train/dialogues_001.json`, ... in the schema-guided form, with a `dialog_acts.json`. A user turn's frames
+hold the belief state by service; slots are renamed to those of the other releases, so that `hotel-bookday` reads
+`hotel-book-day` and `train-leaveat` reads `train-semi-leaveAt`. A slot's value is the first of its list.
 """
 
 from __future__ import annotations
@@ -12,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.corpora.sources import File, expect_form, text_of
-from seedvote.dialogue.corpora.splits import plain_id, split_of
+from seedvote.dialogue.corpora.sources import File, expect_form, plain_id, split_of, text_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 
 EMPTY = ("", "not mentioned", "none")
+_CAPITALS = {"leaveat": "leaveAt", "arriveby": "arriveBy"}
 LISTS = {"valid": "valListFile", "test": "testListFile"}
 ACT_FILES = ("dialogue_acts.json", "system_acts.json")
 Acts = Mapping[str, Sequence[tuple[str, str]]]
@@ -150,3 +155,59 @@ def _guess_version(path: Path, dialogues: Sequence[Dialogue], parts: Sequence[tu
             return f"2.{match[1]}"
     user = [turn for dialogue in dialogues for turn in dialogue.turns if turn.speaker == "user"]
     return "2.1" if any(turn.acts is not None for turn in user) else "2.0 or 2.1"
+
+
+def is_multiwoz22(value: Any) -> bool:
+    """Whether a JSON document is a list of `{"dialogue_id": ..., "turns": [...]}`."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, dict) and {"dialogue_id", "turns"} <= first.keys()
+
+
+def read_multiwoz22(parts: Sequence[tuple[File, Any]], files: Sequence[File]) -> tuple[str, list[Dialogue]]:
+    """Version and dialogues of the shards in `parts`; `files` are all files of the source."""
+    acts = next((_read_acts(file) for file in files if file.base == "dialog_acts.json"), {})
+    return "2.2", [_read_dialogue_22(file, split_of(file), raw, acts) for file, shard in parts for raw in shard]
+
+
+def _read_acts(file: File) -> dict[str, dict[str, Acts]]:
+    """Dialogue -> turn id -> acts."""
+    with expect_form("MultiWOZ 2.2", file.where):
+        return {
+            plain_id(name): {turn: acts_of(annotation.get("dialog_act")) for turn, annotation in turns.items()}
+            for name, turns in file.json().items()
+        }
+
+
+def _read_dialogue_22(file: File, split: str, raw: Any, acts: Mapping[str, Mapping[str, Acts]]) -> Dialogue:
+    with expect_form("MultiWOZ 2.2", f"{file.where}: a dialogue"):
+        name = plain_id(text_of(raw["dialogue_id"]))
+        return Dialogue(name, split, tuple(_read_turn_22(turn, acts.get(name)) for turn in raw["turns"]))
+
+
+def _read_turn_22(turn: Mapping[str, Any], acts: Mapping[str, Acts] | None) -> Turn:
+    own = acts.get(str(turn["turn_id"]), {}) if acts is not None else None
+    text = text_of(turn["utterance"])
+    if turn["speaker"].lower() == "user":
+        return Turn("user", text, _read_belief(turn["frames"]), own)
+    return Turn("system", text, None, own)
+
+
+def _read_belief(frames: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The filled slots of all frames, in their order."""
+    filled = {
+        _slot_path(slot): first_value(values)
+        for frame in frames
+        for slot, values in frame.get("state", {}).get("slot_values", {}).items()
+    }
+    return {slot: value for slot, value in filled.items() if value not in EMPTY}
+
+
+def _slot_path(slot: str) -> str:
+    """A slot of 2.2 as `domain-section-slot`.
+
+    >>> _slot_path("hotel-bookday"), _slot_path("train-leaveat"), _slot_path("hotel-area")
+    ('hotel-book-day', 'train-semi-leaveAt', 'hotel-semi-area')
+    """
+    domain, _, leaf = slot.partition("-")
+    booked = re.fullmatch(r"book(day|people|stay|time)", leaf)
+    return f"{domain}-book-{booked[1]}" if booked else f"{domain}-semi-{_CAPITALS.get(leaf, leaf)}"

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from seedvote.dialogue.corpora.sources import File, expect_form, text_of
-from seedvote.dialogue.corpora.splits import split_named, split_of
+from seedvote.dialogue.corpora.sources import File, expect_form, split_named, split_of, text_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 

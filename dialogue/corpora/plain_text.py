@@ -14,8 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from seedvote.dialogue.corpora.sources import File, expect_form, text_of
-from seedvote.dialogue.corpora.splits import plain_id, split_named, split_of
+from seedvote.dialogue.corpora.sources import File, expect_form, plain_id, split_named, split_of, text_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 

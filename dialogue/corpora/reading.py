@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.corpora import multiwoz, multiwoz22, personachat, plain_text
-from seedvote.dialogue.corpora.sources import File, open_source
-from seedvote.dialogue.corpora.splits import SPLITS, names_a_split
+from seedvote.dialogue.corpora import multiwoz, personachat, plain_text
+from seedvote.dialogue.corpora.sources import SPLITS, File, names_a_split, open_source
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 
@@ -87,7 +86,7 @@ def _read_whole(path: Path, files: Sequence[File]) -> Corpus:
     elif shape == "text lines":
         version, dialogues = plain_text.read_plain_text(parts)
     elif shape == "multiwoz 2.2":
-        version, dialogues = multiwoz22.read_multiwoz22(parts, files)
+        version, dialogues = multiwoz.read_multiwoz22(parts, files)
     else:
         version, dialogues = multiwoz.read_multiwoz(path, parts, files)
     _refuse_doubles(path, dialogues)
@@ -128,7 +127,7 @@ def _recognise_shape(file: File) -> tuple[str, Any]:
         return "text lines", [
             (f"{file.where}, dialogue {number}", dialogue) for number, dialogue in enumerate(value, 1)
         ]
-    if multiwoz22.is_multiwoz22(value):
+    if multiwoz.is_multiwoz22(value):
         return "multiwoz 2.2", value
     return ("personachat" if personachat.is_personachat(value) else "", value)
 

@@ -1,7 +1,8 @@
-"""Where a corpus lies: a folder, a .zip, or single files that may be compressed with gzip or xz.
+"""Where a corpus lies: a folder, a .zip, or single files that may be compressed with gzip or xz; and its splits.
 
 Whatever the packing, a source is a list of named files. Names lose their packing suffix, so that `val.json.xz`,
 `val.json.zip` holding `val.json` and plain `val.json` all read as `val.json`. Nothing is ever unpacked to disk.
+Splits are `train`, `valid` or `test`; a spelling that is not known is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import gzip
 import json
 import lzma
+import re
 import shlex
 import zipfile
 import zlib
@@ -158,3 +160,35 @@ def _refuse_outside(path: Path, inner: str) -> None:
 def _unpack_file(name: str, where: str, read: Callable[[], bytes]) -> File:
     unpack = UNPACK.get(PurePosixPath(name).suffix.lower())
     return File(name[:-3], where, lambda: unpack(read())) if unpack else File(name, where, read)
+
+
+SPLITS = ("train", "valid", "test")
+_SPELLINGS = {"train": "train", "valid": "valid", "val": "valid", "dev": "valid", "validation": "valid", "test": "test"}
+
+
+def split_of(file: File) -> str:
+    """The split that a file's name, or the folder it lies in, tells; a file that tells none is one to train on.
+
+    >>> [split_of(File(name, "", bytes)) for name in ("val.json", "dev/dialogues_001.json", "data.json")]
+    ['valid', 'valid', 'train']
+    """
+    parts = reversed(file.name.split("/"))
+    words = (word for part in parts for word in re.split(r"[^a-z]+", part.lower()))
+    return next((_SPELLINGS[word] for word in words if word in _SPELLINGS), "train")
+
+
+def names_a_split(file: File) -> bool:
+    """Whether the file's own name is that of a split."""
+    return any(word in _SPELLINGS for word in re.split(r"[^a-z]+", file.base.lower()))
+
+
+def split_named(name: object, where: str) -> str:
+    """The split that an annotation names."""
+    if str(name) not in _SPELLINGS:
+        raise InputError(f"{where}: split is {name!r}, which is not one of {', '.join(_SPELLINGS)}.")
+    return _SPELLINGS[str(name)]
+
+
+def plain_id(name: str) -> str:
+    """A dialogue's id without the `.json` that some releases put behind it."""
+    return name.removesuffix(".json")

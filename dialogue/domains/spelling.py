@@ -1,4 +1,4 @@
-"""One spelling for what systems and annotators write in many: placeholders, slots, values and times.
+"""One spelling for what systems and annotators write in many: placeholders, slots, values, times and whole states.
 
 Published predictions were made with half a dozen ways of delexicalising. A placeholder is brought to what it means
 (`[restaurant_phone]`, `[value_phone]` and `[phone]` are PHONE), a value to the database's spelling. The tables are
@@ -103,3 +103,16 @@ def spell_time(text: str) -> str:
 def count_minutes(clock: str) -> int:
     """Minutes since midnight of HH:MM; 0 for what is no time, as the published rule has it."""
     return int(clock[:2]) * 60 + int(clock[3:5]) if CLOCK.match(clock) else 0
+
+
+State = Mapping[str, Mapping[str, str]]
+
+
+def state_of(belief: Mapping[str, str]) -> State:
+    """A belief as a corpus has it, `domain-section-slot` -> value, as domain -> slot -> value."""
+    state: dict[str, dict[str, str]] = {}
+    for key, meant in belief.items():
+        domain, _, tail = key.partition("-")
+        name = spell_slot(tail)
+        state.setdefault(domain, {})[name] = spell_value(name, meant)
+    return state

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from seedvote.dialogue.conditions import FILE, FOLDER, folder_name
 from seedvote.dialogue.corpora.reading import Corpus
-from seedvote.dialogue.corpora.splits import SPLITS
+from seedvote.dialogue.corpora.sources import SPLITS
 from seedvote.dialogue.corpora.writing import write_multiwoz
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_json, write_json

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from seedvote.dialogue.domains.states import State
+from seedvote.dialogue.domains.spelling import State
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.seeds import child_random, child_seed
 from seedvote.dialogue.signature import signature

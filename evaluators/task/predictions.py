@@ -13,12 +13,12 @@ from typing import Any
 
 from seedvote.dialogue.domains.spelling import (
     PLACEHOLDER,
+    State,
     placeholder_domain,
     placeholder_kind,
     spell_slot,
     spell_value,
 )
-from seedvote.dialogue.domains.states import State
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
 from seedvote.dialogue.records import Response

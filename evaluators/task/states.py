@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from seedvote.dialogue.domains.matching import match_names
-from seedvote.dialogue.domains.spelling import NO_MATTER
-from seedvote.dialogue.domains.states import State, state_of
+from seedvote.dialogue.domains.database import match_names
+from seedvote.dialogue.domains.spelling import NO_MATTER, State, state_of
 from seedvote.dialogue.records import Dialogue
 from seedvote.evaluators.task.predictions import comparable_id
 

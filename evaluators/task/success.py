@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seedvote.dialogue.domains.database import DomainTable, Rows
-from seedvote.dialogue.domains.spelling import spell_slot, spell_value
-from seedvote.dialogue.domains.states import State
+from seedvote.dialogue.domains.spelling import State, spell_slot, spell_value
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 from seedvote.evaluators.task.predictions import Answer, Predictions, comparable_id

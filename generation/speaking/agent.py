@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from seedvote.dialogue.corpora.examples import iterate_examples
-from seedvote.dialogue.domains.states import State
+from seedvote.dialogue.domains.spelling import State
 from seedvote.dialogue.records import Dialogue
 from seedvote.generation.decoding import (
     NEVER_WRITTEN,

@@ -1,4 +1,4 @@
-"""What a model is trained to say, and how the states that it believes are spelled."""
+"""What a model is trained to say, what each turn is about, and how the states that it believes are spelled."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.corpora.reading import Corpus, read_databases
 from seedvote.dialogue.domains.database import DomainTable, domain_tables
 from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
-from seedvote.dialogue.domains.states import State, state_of
-from seedvote.dialogue.domains.topics import turn_topics
+from seedvote.dialogue.domains.spelling import State, state_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 from seedvote.dialogue.tokens import detokenize, tokenize
@@ -225,7 +224,7 @@ def number_words(words: Iterable[str], vocabulary: Vocabulary) -> list[int]:
 
 def reply_words(dialogue: Dialogue, n: int) -> list[str]:
     """The words of a system turn with placeholders, each one word."""
-    text = delexicalize_turn(dialogue.turns[n], turn_topics(dialogue)[n])
+    text = delexicalize_turn(dialogue.turns[n], _turn_topics(dialogue)[n])
     return [word for part in PLACEHOLDER.split(text) for word in ([part] if part[:1] == "[" else tokenize(part))]
 
 
@@ -251,3 +250,23 @@ def check_speaks(vocabulary: Vocabulary, speech: Speech, path: Path) -> None:
         )
     if not speech.is_agent and END in vocabulary.numbers:
         raise InputError(f"{path} was made for agents (--speak task or policy). Train replies in another study folder.")
+
+
+def _turn_topics(dialogue: Dialogue) -> Sequence[str]:
+    """For every turn the domain of the newest slot that was filled or changed by then; "" where none was.
+
+    A system turn that books is about what it books.
+    """
+    domains, current = [], ""
+    before: dict[str, str] = {}
+    booked: set[str] = set()
+    for turn in dialogue.turns:
+        if turn.speaker == "user":
+            belief = dict(turn.belief or {})
+            new = [name for name, value in belief.items() if before.get(name) != value]
+            current = new[-1].partition("-")[0] if new else current
+            before = belief
+        now = set(turn.booked or ())
+        domains.append(min(now - booked, default=current))
+        booked |= now
+    return domains

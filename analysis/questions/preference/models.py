@@ -32,7 +32,7 @@ from seedvote.analysis.votes.ranking import Ranking
 from seedvote.analysis.votes.systems import Contrast, Matches
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.memory import keep_freed_memory
+from seedvote.dialogue.jobs import keep_freed_memory
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.shell.progress import announce, step
 

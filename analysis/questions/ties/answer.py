@@ -30,10 +30,9 @@ from seedvote.analysis.votes.cautions import Voters, judges_in_recipe, list_caut
 from seedvote.analysis.votes.clusters import clusters_of, ways_within
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.records import Pair
+from seedvote.dialogue.records import Pair, key_of, system_names
 from seedvote.dialogue.seeds import child_seed
 from seedvote.dialogue.signature import signature
-from seedvote.dialogue.systems import key_of, system_names
 
 if TYPE_CHECKING:
     from seedvote.analysis.stats.mixed import CrossedLogit

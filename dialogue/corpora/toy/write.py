@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from seedvote.dialogue.corpora.splits import SPLITS
+from seedvote.dialogue.corpora.sources import SPLITS
 from seedvote.dialogue.corpora.toy import world as world
 from seedvote.dialogue.corpora.toy.errands import ask_hospital, order_taxi
 from seedvote.dialogue.corpora.toy.goals import Goal, draw_goals

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from seedvote.dialogue.corpora import multiwoz, multiwoz22, reading, splits
+from seedvote.dialogue.corpora import multiwoz, reading, sources
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.errors import InputError
@@ -56,7 +56,7 @@ def write(folder, **files):
 
 
 def sizes(corpus):
-    return [len(corpus.split(name)) for name in splits.SPLITS]
+    return [len(corpus.split(name)) for name in sources.SPLITS]
 
 
 def check_labels(corpus, *, user_acts=True, system_acts=True):
@@ -71,7 +71,7 @@ def check_labels(corpus, *, user_acts=True, system_acts=True):
     )
 
 
-@pytest.mark.parametrize("module", [multiwoz, multiwoz22, splits])
+@pytest.mark.parametrize("module", [multiwoz, multiwoz, sources])
 def test_examples_in_the_docstrings(module):
     import doctest
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seedvote.dialogue.domains.database import DomainTable
-from seedvote.dialogue.domains.matching import ALIKE, match_names, partial_ratio
+from seedvote.dialogue.domains.database import ALIKE, DomainTable, match_names, partial_ratio
 from seedvote.dialogue.domains.spelling import (
     NO_MATTER,
     count_minutes,

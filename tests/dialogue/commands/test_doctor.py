@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from seedvote.dialogue.commands import doctor
 from seedvote.dialogue.commands import doctor as command
-from seedvote.dialogue.shell import doctor
 from tests.house.doc_blocks import ROOT
 
 
