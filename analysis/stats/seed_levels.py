@@ -4,10 +4,15 @@ All seeds are scored on the same dialogues. The sample variance over a system's 
 itself, its noise on these dialogues too; so the level of the dialogues is what two different seeds share. Nothing is
 subtracted from a variance over seeds and nothing pooled: one unstable system must not lend its spread to the others,
 nor borrow theirs. A system with one seed has no variance over seeds; it is known as it was trained, and no further.
+
+Every level has a variance and degrees of freedom of its own. The half-width is the root of the sum of the squared
+half-widths that the levels would have alone, each with its own t: whatever the variances of normal levels are, such an
+interval holds the truth at least as often as it says (Banerjee 1961). Levels stand along the last axis.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +20,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from seedvote.analysis.stats.levels import levels_reach, levels_tail
+_LEAST = 1e-9  # the smallest p that is looked for
+_HALVINGS = 48
+
+
+def levels_reach(variance: Floats, freedom: Floats, tail: float | Floats) -> Floats:
+    """How far an interval with this probability beyond its one end reaches."""
+    reaches = stdtrit(freedom, 1 - np.asarray(tail)[..., None])
+    return np.asarray(np.sqrt((reaches**2 * variance).sum(-1)))
+
+
+def levels_tail(difference: Floats, variance: Floats, freedom: Floats) -> Floats:
+    """The one-sided p at which the reach is the difference; 1 where that is not above zero, or not known."""
+    low, high = np.full(difference.shape, math.log(_LEAST)), np.full(difference.shape, math.log(0.5))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        beyond = levels_reach(variance, freedom, np.exp(middle)) > difference
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    return np.where((difference > 0) & np.isfinite(variance).all(-1), np.exp(high), 1.0)
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

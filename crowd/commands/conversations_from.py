@@ -51,8 +51,7 @@ def run(args: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from seedvote.crowd.hit.hit import read_hit
-    from seedvote.dialogue.conversations.checks import conversation_checks
-    from seedvote.dialogue.conversations.pairing import pairs_of_systems, within_systems
+    from seedvote.dialogue.conversations.pairing import conversation_checks, pairs_of_systems, within_systems
     from seedvote.dialogue.conversations.reading import read_conversations
     from seedvote.dialogue.files import atomic, write_records
     from seedvote.dialogue.importing.reading import meanings, parse_names

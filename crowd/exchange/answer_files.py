@@ -16,7 +16,7 @@ from seedvote.crowd.exchange.answer_tables import AnsweredContext, AnswerTable
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import as_json
 from seedvote.dialogue.importing.answer_rows import IDS, TEXTS, AnswerRow, read_answer_rows
-from seedvote.dialogue.importing.contents import ToolCalls
+from seedvote.dialogue.importing.chat_messages import ToolCalls
 from seedvote.dialogue.records import Part, Utterance
 
 

@@ -11,9 +11,16 @@ from typing import Any, cast
 
 from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.importing.answer_rows import IDS, PROMPTS
-from seedvote.dialogue.importing.chat_messages import holds_tools, merge_turns, read_message, role_of
+from seedvote.dialogue.importing.chat_messages import (
+    ReadContent,
+    ToolCalls,
+    holds_tools,
+    merge_turns,
+    read_content,
+    read_message,
+    role_of,
+)
 from seedvote.dialogue.importing.columns import plain_name
-from seedvote.dialogue.importing.contents import ReadContent, ToolCalls, read_content
 from seedvote.dialogue.importing.reading import IGNORED, type_names
 from seedvote.dialogue.records import Candidate, Choice, Pair, PairKind, Part, ResponseSet, Utterance
 from seedvote.dialogue.tables.table import RawTable, cell_text

@@ -15,8 +15,7 @@ from seedvote.dialogue.corpora.plain_text import LISTS, NO_TURN, SYSTEMS, is_pla
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.sources import File, expect_form, open_source
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.importing.chat_messages import merge_turns, needs_parts, read_message, role_of
-from seedvote.dialogue.importing.contents import ToolCalls
+from seedvote.dialogue.importing.chat_messages import ToolCalls, merge_turns, needs_parts, read_message, role_of
 from seedvote.dialogue.records import Candidate, Part, Utterance
 from seedvote.dialogue.validity import written_out
 

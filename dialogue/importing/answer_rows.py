@@ -11,12 +11,14 @@ from typing import Any
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.chat_messages import (
     CALL_ITEMS,
+    ReadContent,
+    ToolCalls,
     add_calls,
     merge_turns,
+    read_content,
     read_message,
     role_of,
 )
-from seedvote.dialogue.importing.contents import ReadContent, ToolCalls, read_content
 from seedvote.dialogue.parts import call_from
 from seedvote.dialogue.records import Part, Utterance
 from seedvote.dialogue.tables.reading import read_table

@@ -23,9 +23,16 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import corpus_bleus
 from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.records import Dialogue
-from seedvote.evaluators.task.acts import NameMatch, Names, compare_names, gold_names
+from seedvote.evaluators.task.accuracy import (
+    NameMatch,
+    Names,
+    Tracked,
+    compare_names,
+    compare_states,
+    gold_names,
+    gold_states,
+)
 from seedvote.evaluators.task.predictions import Answer, Predictions, comparable_id
-from seedvote.evaluators.task.states import Tracked, compare_states, gold_states
 from seedvote.evaluators.task.success import Domains, Reached, Tables, Wanted, goal_reached, read_goals
 
 # BLEU-4 of delexicalised replies from counts that may be summed: the score of a corpus, or of any of its dialogues.

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from seedvote.dialogue.cards import BY, PER_SLOT, Card, TaskCard, metadata
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, write_json
+from seedvote.evaluators.task.accuracy import Tracked
 from seedvote.evaluators.task.evaluation import VENUE_DRAWS, Evaluation, TaskSystem
 from seedvote.evaluators.task.rates import BLEU_COUNTS, DRAWS, TITLES, DialogueOutcome, RankedSystem, Rate, bleu4
-from seedvote.evaluators.task.states import Tracked
 
 # Printed numbers beside computed ones: a claim that does not follow from its own parts is marked.
 

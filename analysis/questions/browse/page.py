@@ -1,6 +1,7 @@
-"""The page of all pairs: one file without network, readable without script, whose texts are data and never markup.
+"""All pairs, in numbers and as a page of one file without network, readable without script, whose texts are data.
 
-Its policy lets in the one script and the one style sheet of this file, by their hashes, and nothing else.
+Its policy lets in the one script and the one style sheet of this file, by their hashes, and nothing else. The numbers
+are those of the terminal and of `--json`; the texts are on the page.
 """
 
 from __future__ import annotations
@@ -24,30 +25,197 @@ from seedvote.analysis.questions.browse.options import (
     has_choices,
 )
 from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer, answer_sets, has_ratings
-from seedvote.analysis.questions.browse.showing import (
-    AGREEMENT,
-    document,
-    net_words,
-    parts,
-    passage_sentences,
-    questions_document,
-    questions_parts,
-    sets_document,
-    sets_parts,
-    slice_words,
-)
 from seedvote.analysis.showing.media import link_files
 from seedvote.analysis.showing.page import hash_source
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import percent
-from seedvote.analysis.votes.cautions import not_people, told_of_reading, with_reading
+from seedvote.analysis.showing.words import count, percent, signed, to_plain
+from seedvote.analysis.stats.between_raters.overlap import Overlap
+from seedvote.analysis.votes.cautions import marked_table, not_people, told_of_reading, with_reading
 from seedvote.analysis.votes.inputs import pairs_known, votes_of
 from seedvote.analysis.votes.passages import Passages, TextRun, read_passages
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, read_records
 from seedvote.dialogue.records import Candidate, HeldConversation
 from seedvote.dialogue.signature import VERSION
+
+AGREEMENT = {
+    "all": "all raters alike",
+    "most": "more than half alike",
+    "split": "no majority",
+    "single": "fewer than two votes",
+}
+
+
+def parts(answer: BrowseAnswer) -> list[Table | str]:
+    """The table of slices, what to know, and the recipe."""
+    tables = [marked_table(_slices_table(answer), answer.voters)] if answer.nets else []
+    real = [pair for pair in answer.pairs if pair.kind == "real"]
+    return [
+        *tables,
+        f"{count(len(real), 'pair')}: {_agreement_words(real)}.",
+        *_passage_sentences(answer.passages),
+        *answer.notes,
+        *not_people(answer.voters),
+        answer.signature,
+    ]
+
+
+def _slices_table(answer: BrowseAnswer) -> Table:
+    """A line for every two systems, and one for each slice of theirs."""
+    titles = {cut.name: cut.title for cut in answer.slices}
+    rows = [
+        [
+            f"{net.first} against {net.second}",
+            f"{titles[net.slice]}: {_slice_words(answer, net)}" if net.slice else "all pairs",
+            f"{net.pairs:,}",
+            f"{net.votes:,}",
+            _net_words(net),
+            percent(net.counts[2] / net.votes),
+        ]
+        for net in answer.nets
+    ]
+    head = ["systems", "slice", "pairs", "votes", "net preference for the first, points (95 % interval)", "ties"]
+    return Table(head, rows, "What the votes say in each slice")
+
+
+def _slice_words(answer: BrowseAnswer, net: SliceNet) -> str:
+    """The words of a slice's value, without its title; `all pairs` for the whole."""
+    values = {cut.name: dict(cut.values) for cut in answer.slices}
+    return values[net.slice][net.value] if net.slice else "all pairs"
+
+
+def _net_words(net: SliceNet) -> str:
+    """`+6.1 (−2.0 to +14.2)`, or why there is no interval."""
+    if net.net is None:
+        return f"{signed(100 * (net.counts[0] - net.counts[1]) / net.votes)} ({net.reason})"
+    return f"{signed(100 * net.net.value)} ({signed(100 * net.net.low)} to {signed(100 * net.net.high)})"
+
+
+def document(answer: BrowseAnswer) -> dict[str, Any]:
+    """The stable keys of `--json`."""
+    keys = {
+        "pairs": len(answer.pairs),
+        "systems": answer.systems,
+        "slices": [{"slice": cut.name, "title": cut.title, "values": dict(cut.values)} for cut in answer.slices],
+        "nets": [_net_keys(net) for net in answer.nets],
+        "marks": _passage_keys(answer.passages),
+        "notes": answer.notes,
+        "signature": answer.signature,
+    }
+    return dict(to_plain(keys))
+
+
+def questions_parts(answer: QuestionsAnswer) -> list[Table | str]:
+    """How far raters agree, what to know, and the recipe."""
+    sizes = f"{count(len(answer.questions), 'question')} with {count(answer.answers, 'answer')}"
+    return [f"{sizes}: {_agreement_words(answer.questions)}.", *answer.notes, answer.signature]
+
+
+def questions_document(answer: QuestionsAnswer) -> dict[str, Any]:
+    """The stable keys of `--json` for a study of questions."""
+    keys = {
+        "questions": len(answer.questions),
+        "answers": answer.answers,
+        "agreement": _agreement_counts(answer.questions),
+        "notes": answer.notes,
+        "signature": answer.signature,
+    }
+    return dict(to_plain(keys))
+
+
+def sets_parts(answer: SetsAnswer) -> list[Table | str]:
+    """How far raters agree on the highest, what to know, and the recipe."""
+    sizes = f"{count(len(answer.sets), 'set')} with {count(answer.answers, 'answer')}"
+    return [
+        f"{sizes}; the highest by {answer.question}: {_agreement_words(answer.sets)}.",
+        *_passage_sentences(answer.passages),
+        *answer.notes,
+        answer.signature,
+    ]
+
+
+def sets_document(answer: SetsAnswer) -> dict[str, Any]:
+    """The stable keys of `--json` for a study of sets."""
+    keys = {
+        "sets": len(answer.sets),
+        "answers": answer.answers,
+        "question": answer.question,
+        "agreement": _agreement_counts(answer.sets),
+        "marks": _passage_keys(answer.passages),
+        "notes": answer.notes,
+        "signature": answer.signature,
+    }
+    return dict(to_plain(keys))
+
+
+def _passage_sentences(passages: Passages | None) -> list[str]:
+    """How many passages were marked, and how far raters mark the same ones."""
+    if passages is None:
+        return []
+    number = sum(passages.by_category.values())
+    kinds = ", ".join(f"{category} {many:,}" for category, many in passages.by_category.items())
+    sentences = [f"{count(number, 'marked passage')}{': ' + kinds if kinds else ''}."]
+    for overlap, what in ((passages.found, "characters"), (passages.named, "characters with the same category")):
+        if overlap is not None:
+            low, high = overlap.low, overlap.high
+            ends = "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
+            sentences.append(
+                f"Two raters mark the same {what} at F1 {percent(overlap.value)}{ends}; chance gives "
+                f"{percent(overlap.chance)}."
+            )
+    return sentences
+
+
+def _passage_keys(passages: Passages | None) -> dict[str, Any] | None:
+    if passages is None:
+        return None
+    return {
+        "categories": dict(passages.by_category),
+        "overlap": passages.found and _overlap_keys(passages.found),
+        "overlap_with_category": passages.named and _overlap_keys(passages.named),
+    }
+
+
+def _overlap_keys(overlap: Overlap) -> dict[str, Any]:
+    return {
+        "f1": overlap.value,
+        "low": overlap.low,
+        "high": overlap.high,
+        "chance": overlap.chance,
+        "comparisons": overlap.comparisons,
+    }
+
+
+def _net_keys(net: SliceNet) -> dict[str, Any]:
+    first, second, ties = net.counts
+    interval = net.net
+    return {
+        "first": net.first,
+        "second": net.second,
+        "slice": net.slice,
+        "value": net.value,
+        "pairs": net.pairs,
+        "votes": net.votes,
+        "for_first": first,
+        "for_second": second,
+        "ties": ties,
+        "net": (first - second) / net.votes if interval is None else interval.value,
+        "low": interval and interval.low,
+        "high": interval and interval.high,
+        "no_interval": net.reason,
+    }
+
+
+def _agreement_counts(judged: Sequence[JudgedPair | AnsweredQuestion | RatedSet]) -> dict[str, int]:
+    """How many there are of each kind of agreement."""
+    kinds = [item.agreement for item in judged]
+    return {key: kinds.count(key) for key in AGREEMENT}
+
+
+def _agreement_words(judged: Sequence[JudgedPair | AnsweredQuestion | RatedSet]) -> str:
+    return ", ".join(f"{AGREEMENT[key]} {number:,}" for key, number in _agreement_counts(judged).items() if number)
+
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 PAGE = "browse.html"
@@ -122,7 +290,7 @@ def browse_page(answer: BrowseAnswer, title: str, link: Callable[[str], str] = s
         places=places,
         not_people=not_people(answer.voters),
         link=link,
-        marks=passage_sentences(answer.passages),
+        marks=_passage_sentences(answer.passages),
     )
 
 
@@ -170,7 +338,7 @@ def sets_page(answer: SetsAnswer, title: str, link: Callable[[str], str] = str) 
         facets=facets,
         articles=articles,
         link=link,
-        marks=passage_sentences(answer.passages),
+        marks=_passage_sentences(answer.passages),
     )
 
 
@@ -245,7 +413,7 @@ def _slice_tables(answer: BrowseAnswer) -> Iterator[dict[str, Any]]:
         return
     for (first, second), nets in groupby(answer.nets, lambda net: (net.first, net.second)):
         groups = [
-            (titles.get(name, ""), [_link_line(net, slice_words(answer, net)) for net in group])
+            (titles.get(name, ""), [_link_line(net, _slice_words(answer, net)) for net in group])
             for name, group in groupby(nets, lambda net: net.slice)
         ]
         summary = f"{first} against {second}, slice by slice"
@@ -257,7 +425,7 @@ def _link_line(net: SliceNet, words: str) -> dict[str, str]:
     return {
         "words": words,
         "address": address_of({"system": net.first, "against": net.second, "kind": "real", **cut}),
-        "net": net_words(net),
+        "net": _net_words(net),
         "ties": percent(net.counts[2] / net.votes),
         "votes": f"{net.votes:,}",
         "pairs": f"{net.pairs:,}",

@@ -14,12 +14,16 @@ from typing import Any
 
 from seedvote.dialogue.corpora.sources import SPLITS
 from seedvote.dialogue.corpora.toy import world as world
-from seedvote.dialogue.corpora.toy.errands import ask_hospital, order_taxi
+from seedvote.dialogue.corpora.toy.conversations import (
+    ask_hospital,
+    follow_plan,
+    make_plan,
+    order_taxi,
+    plan_journey,
+    visit_place,
+)
 from seedvote.dialogue.corpora.toy.goals import Goal, draw_goals
-from seedvote.dialogue.corpora.toy.journeys import plan_journey
 from seedvote.dialogue.corpora.toy.persona import persona_chat
-from seedvote.dialogue.corpora.toy.places import visit_place
-from seedvote.dialogue.corpora.toy.plans import follow_plan, make_plan
 from seedvote.dialogue.corpora.toy.talk import SEMI, Talk
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic, read_json, write_json

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from seedvote.analysis.questions.ratings.mixed import mixed_ratings
+from seedvote.analysis.questions.ratings.scores import mixed_ratings
 from seedvote.analysis.votes.ratings import RatingsTable, Rows
 from seedvote.analysis.votes.votes import Votes
 from seedvote.dialogue.errors import InputError

@@ -7,7 +7,7 @@ from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from seedvote.analysis.questions.ratings.mixed import FEW_RATINGS, MOST_RATINGS, _most_ratings, mixed_ratings
+from seedvote.analysis.questions.ratings.scores import FEW_RATINGS, MOST_RATINGS, _most_ratings, mixed_ratings
 from seedvote.analysis.stats.crossed_design import _forms_of, design_of
 from seedvote.analysis.stats.crossed_ordinal import _Surface, crossed_ordinal
 from tests.analysis.claims.ratings import table_of

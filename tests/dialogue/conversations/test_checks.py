@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from seedvote.dialogue.conversations.checks import conversation_checks
+from seedvote.dialogue.conversations.pairing import conversation_checks
 from seedvote.dialogue.conversations.reading import RatedConversation
 from seedvote.dialogue.records import Utterance
 from seedvote.dialogue.validity import complaint

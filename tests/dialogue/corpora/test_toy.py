@@ -17,7 +17,7 @@ from seedvote.dialogue.corpora.toy import phrases as toy_phrases
 from seedvote.dialogue.corpora.toy import wording as toy_wording
 from seedvote.dialogue.corpora.toy import world as toy_world
 from seedvote.dialogue.corpora.toy import write as toy
-from seedvote.dialogue.corpora.toy.plans import ASKED, PLANNED, follow_plan, make_plan
+from seedvote.dialogue.corpora.toy.conversations import ASKED, PLANNED, follow_plan, make_plan
 from seedvote.dialogue.corpora.toy.talk import Talk
 from seedvote.dialogue.corpora.toy.world import find_matches, make_databases
 from seedvote.dialogue.errors import InputError

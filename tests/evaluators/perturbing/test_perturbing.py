@@ -19,9 +19,9 @@ from seedvote.evaluators.perturbing.kinds import KINDS, OUTSIDE, Means, conditio
 from seedvote.evaluators.perturbing.material import COMMON, Protector, Span, UserTurns, is_intact
 from seedvote.evaluators.perturbing.typos import mistype_turn, mistype_word
 from seedvote.evaluators.perturbing.wording import Paraphraser, lengthen_turn, simplify_turn
+from seedvote.evaluators.task.accuracy import gold_states
 from seedvote.evaluators.task.predictions import Predictions, SystemKey, read_answer
 from seedvote.evaluators.task.rates import World, dialogue_outcomes
-from seedvote.evaluators.task.states import gold_states
 from seedvote.evaluators.task.success import active_domains, read_goals
 
 DOSES, RATES = [0.0, 0.1, 0.5, 0.8, 1.0], [0.0, 0.1, 0.2, 0.3]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from seedvote.dialogue.corpora.reading import read_corpus
+from seedvote.evaluators.task.accuracy import compare_states
 from seedvote.evaluators.task.evaluation import TaskRules, evaluate_systems
 from seedvote.evaluators.task.predictions import read_predictions
 from seedvote.evaluators.task.rates import DialogueOutcome, compute_rates, draw_weights, slot_rates, world_of
-from seedvote.evaluators.task.states import compare_states
 from seedvote.evaluators.task.success import active_domains, goal_reached, possible_rules
 
 SETTINGS = TaskRules("test", None, "subset", "skip", "own", 0)

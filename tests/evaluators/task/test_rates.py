@@ -9,6 +9,7 @@ import sacrebleu
 
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
+from seedvote.evaluators.task.accuracy import compare_states, gold_states
 from seedvote.evaluators.task.evaluation import TaskRules, evaluate_systems
 from seedvote.evaluators.task.predictions import Predictions, SystemKey, comparable_id, read_answer
 from seedvote.evaluators.task.rates import (
@@ -22,7 +23,6 @@ from seedvote.evaluators.task.rates import (
     tokenize_13a,
     world_of,
 )
-from seedvote.evaluators.task.states import compare_states, gold_states
 from seedvote.evaluators.task.success import Reached
 from tests.evaluators.toys import held_out_toy
 

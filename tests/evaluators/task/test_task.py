@@ -14,8 +14,7 @@ from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Response
 from seedvote.dialogue.shell.command_line import parser_of
 from seedvote.evaluators.commands import task
-from seedvote.evaluators.task.acts import NameMatch, compare_names
-from seedvote.evaluators.task.states import compare_states, gold_states
+from seedvote.evaluators.task.accuracy import NameMatch, compare_names, compare_states, gold_states
 from tests.evaluators.toys import held_out_toy
 
 

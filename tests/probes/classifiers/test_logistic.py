@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seedvote.probes.classifiers import likelihood, logistic, reference
+from seedvote.probes.classifiers import logistic, reference
 from seedvote.probes.classifiers.logistic import fit_features
 from seedvote.probes.scoring import count_hits
 from seedvote.probes.tasks.labels import Labels
@@ -260,8 +260,8 @@ def test_the_sample_that_guesses_the_step_changes_nothing_but_the_time(monkeypat
     x = states()
     labels = long_tail_labels(x, 8, many)
     usual, _ = fitted(x, labels)
-    monkeypatch.setattr(likelihood, "SLOPE_SAMPLE", sample)
-    monkeypatch.setattr(likelihood, "FEWEST", sample)
+    monkeypatch.setattr(logistic, "_SLOPE_SAMPLE", sample)
+    monkeypatch.setattr(logistic, "_FEWEST", sample)
     other, _ = fitted(x, labels)
     assert other.converged.all() and other.objective == pytest.approx(usual.objective, rel=1e-5)
 
@@ -271,7 +271,7 @@ def five_labels(many):
     x = states()
     labels = long_tail_labels(x, 5, many)
     axes = fit_features(x)
-    kind = likelihood.ManyLabels if many else likelihood.OneLabel
+    kind = logistic.ManyLabels if many else logistic.OneLabel
     problem = kind(axes.apply(x), axes.variance, labels.sparse(), 0.7)
     start = problem.start()
     return problem, start, torch.arange(len(start.points))
@@ -280,7 +280,7 @@ def five_labels(many):
 @pytest.mark.parametrize("many", [True, False])
 def test_the_objective_falls_with_its_gradient(monkeypatch, many):
     """At random points: the slope of the value along a direction, by differences, is gradient times direction."""
-    monkeypatch.setattr(likelihood, "FEWEST", 900)  # the sample is all there is
+    monkeypatch.setattr(logistic, "_FEWEST", 900)  # the sample is all there is
     problem, start, which = five_labels(many)
     draw = torch.Generator().manual_seed(5)
     point, along = (torch.randn(start.points.shape, generator=draw) / 10 for _ in range(2))

@@ -9,8 +9,7 @@ import pytest
 
 from seedvote.analysis.notebook import preference
 from seedvote.analysis.questions.browse.answer import answer, slices_of
-from seedvote.analysis.questions.browse.page import address_of, browse_page
-from seedvote.analysis.questions.browse.showing import document
+from seedvote.analysis.questions.browse.page import address_of, browse_page, document
 from seedvote.analysis.votes.votes import read_votes
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Candidate, HeldConversation, Pair, Utterance, Vote

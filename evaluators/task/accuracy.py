@@ -1,8 +1,12 @@
-"""Joint goal accuracy and its relatives: predicted states against annotated ones, turn by turn.
+"""What was predicted of every turn against its annotation: states by joint goal accuracy and its relatives, and names.
 
 Joint: every slot of the state right and none too many. Slot accuracy counts the slots that both leave empty, so it is
 near 100 for a tracker that does nothing; average goal accuracy looks at the annotated slots alone and forgives what is
 too much. Micro-F1 of slots forgives neither.
+
+Names are intents, those of the user's annotated acts such as `Hotel-Request`, and acts, those of the system's. A turn
+is right if exactly the annotated names are given. With one name a turn this is the usual accuracy of a classifier; F1
+forgives a name that is missing or too many in part. Turns without an annotated act are left out.
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ from seedvote.dialogue.domains.spelling import NO_MATTER, State, state_of
 from seedvote.dialogue.records import Dialogue
 from seedvote.evaluators.task.predictions import comparable_id
 
-BOOKING = frozenset({"people", "stay", "day", "time"})
-BOOKED_IN = frozenset({"hotel", "restaurant"})  # a train's day is searched for, only its people are booked
+_BOOKING = frozenset({"people", "stay", "day", "time"})
+_BOOKED_IN = frozenset({"hotel", "restaurant"})  # a train's day is searched for, only its people are booked
 Slots = Mapping[tuple[str, str], str]  # (domain, slot) -> value
 
 
@@ -45,7 +49,7 @@ class Tracked:
 
 def compare_states(gold: State, predicted: State) -> Tracked:
     """One turn's predicted state against the annotated one."""
-    right, predicted_slots = filled_slots(gold), filled_slots(predicted)
+    right, predicted_slots = _filled_slots(gold), _filled_slots(predicted)
     same = sum(predicted_slots.get(name) == meant for name, meant in right.items())
     differing = {name for name in right.keys() | predicted_slots.keys() if right.get(name) != predicted_slots.get(name)}
     return Tracked(
@@ -65,7 +69,7 @@ def compare_states(gold: State, predicted: State) -> Tracked:
     )
 
 
-def filled_slots(state: State) -> dict[tuple[str, str], str]:
+def _filled_slots(state: State) -> dict[tuple[str, str], str]:
     """The filled slots of a state."""
     return {(domain, name): text for domain, slots in state.items() for name, text in slots.items() if text}
 
@@ -83,7 +87,7 @@ def _cared_for(_domain: str, _name: str, text: str) -> bool:
 
 
 def _searched_for(domain: str, name: str, _found: str) -> bool:
-    return not ((domain in BOOKED_IN and name in BOOKING) or name == "people")
+    return not ((domain in _BOOKED_IN and name in _BOOKING) or name == "people")
 
 
 def gold_states(dialogues: Iterable[Dialogue]) -> dict[str, Sequence[State]]:
@@ -94,3 +98,46 @@ def gold_states(dialogues: Iterable[Dialogue]) -> dict[str, Sequence[State]]:
         if any(beliefs):
             states[comparable_id(dialogue.dialogue)] = [state_of(belief or {}) for belief in beliefs]
     return states
+
+
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NameMatch:
+    """One turn: how many of the annotated names were given, and how many others."""
+
+    tp: int
+    fp: int
+    fn: int
+
+    @property
+    def is_right(self) -> bool:
+        """Whether exactly the annotated names were given."""
+        return not self.fp and not self.fn
+
+
+def compare_names(annotated: Sequence[Names], predicted: Sequence[Names | None]) -> dict[int, NameMatch]:
+    """Turn -> its match; turns without an annotated name, or without a prediction, are left out.
+
+    >>> compare_names([frozenset({"taxi-inform"}), frozenset()], [frozenset({"taxi-request"}), frozenset()])
+    {0: NameMatch(tp=0, fp=1, fn=1)}
+    """
+    return {
+        n: NameMatch(len(gold & given), len(given - gold), len(gold - given))
+        for n, (gold, given) in enumerate(zip(annotated, predicted, strict=False))
+        if gold and given is not None
+    }
+
+
+def gold_names(dialogues: Iterable[Dialogue], *, of_user: bool) -> Mapping[str, Sequence[Names]]:
+    """Dialogue -> the names of the acts in each turn of one side; dialogues without any are left out."""
+    names = {
+        comparable_id(dialogue.dialogue): [
+            frozenset(name.lower() for name in turn.acts or ())
+            for turn in dialogue.turns
+            if (turn.speaker == "user") == of_user
+        ]
+        for dialogue in dialogues
+    }
+    return {dialogue: turns for dialogue, turns in names.items() if any(turns)}

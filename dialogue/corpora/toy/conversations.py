@@ -1,7 +1,12 @@
-"""Toy conversations about a restaurant, a hotel or an attraction: search, offer, facts, and the booking."""
+"""Toy conversations, a function a topic: places, journeys, the taxi, the hospital, and plans in which order decides.
+
+A taxi takes its ends from earlier topics. In a plan two things are wanted, and the first one named comes first. Both
+stand in the user's first turn, so that only their order tells which of them the system asks about.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 
 from seedvote.dialogue.corpora.toy import world as world
@@ -11,9 +16,11 @@ from seedvote.dialogue.corpora.toy.wording import (
     PLACE_PLURALS,
     WHAT,
     capitalise_name,
+    count_things,
     describe_booking,
     describe_thing,
     say_instead,
+    with_article,
 )
 
 Rows = Sequence[world.DatabaseRow]
@@ -188,7 +195,7 @@ def book_place(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
     wanted = goal.fail_book or goal.book
     _ask_details(talk, goal, wanted)
     while missing := [slot for slot in wanted if not talk.value(goal.domain, slot)]:
-        _request_slots(talk, goal, missing[: 2 if talk.chance(0.4) else 1], wanted)
+        _request_slots(talk, goal, "Booking", missing[: 2 if talk.chance(0.4) else 1], wanted)
     for slot in (slot for slot in wanted if wanted[slot] != goal.book[slot]):
         _refuse_detail(talk, goal, slot)
     confirm_booking(talk, goal, row)
@@ -223,10 +230,10 @@ def _ask_details(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> None:
     talk.end_turn()
 
 
-def _request_slots(talk: Talk, goal: Goal, slots: list[str], wanted: Mapping[str, str]) -> None:
+def _request_slots(talk: Talk, goal: Goal, title: str, slots: list[str], wanted: Mapping[str, str]) -> None:
     for slot in slots:
         talk.say(f"system.request.{slot}")
-    talk.act("Booking-Request", dict.fromkeys(slots, "?"))
+    talk.act(f"{title}-Request", dict.fromkeys(slots, "?"))
     talk.end_turn()
     talk.tell(goal.domain, {slot: wanted[slot] for slot in slots}, same=goal.same)
     talk.end_turn()
@@ -242,4 +249,223 @@ def _refuse_detail(talk: Talk, goal: Goal, slot: str) -> None:
     talk.end_turn()
     talk.say("user.instead", value=say_instead(slot, goal.book[slot]))
     talk.believe(goal.domain, {slot: goal.book[slot]})
+    talk.end_turn()
+
+
+VEHICLE_PLURALS = {"train": "trains", "bus": "buses"}
+
+
+def plan_journey(talk: Talk, goal: Goal) -> None:
+    """Ends of the journey, day and time, an offer, facts, tickets."""
+    wishes = {**(goal.fail_info or goal.info), **goal.slip}
+    _open_journey(talk, goal, wishes)
+    while missing := [slot for slot in wishes if not talk.value(goal.domain, slot)]:
+        _request_slots(talk, goal, goal.title, missing[: 2 if talk.chance(0.4) else 1], wishes)
+    if goal.fail_info:
+        _refuse_journey(talk, goal)
+    row = _offer_journey(talk, goal, {**goal.info, **goal.slip})
+    for slot in goal.slip:
+        talk.say("user.correct")
+        talk.tell(goal.domain, {slot: goal.info[slot]})
+        talk.end_turn()
+        row = _offer_journey(talk, goal, goal.info)
+    if f"{goal.title}-Select" in talk.log[-1]["dialog_act"]:
+        talk.say("user.choose.time", leaveAt=row["leaveAt"])
+        talk.act(f"{goal.title}-Inform", {"leaveAt": row["leaveAt"]})
+    if goal.reqt:
+        talk.answer(goal.domain, row, goal.reqt, ask_more=not goal.book)
+    if goal.book:
+        _book_tickets(talk, goal, row)
+    elif not goal.reqt:
+        talk.say("user.accept")
+        talk.act(f"{goal.title}-Inform")
+        talk.end_turn()
+        talk.reqmore()
+        talk.end_turn()
+
+
+def _open_journey(talk: Talk, goal: Goal, wishes: Mapping[str, str]) -> None:
+    slots = talk.rng.sample(sorted(wishes), talk.rng.randint(2, len(wishes)))
+    wishes_said = {slot: wishes[slot] for slot in wishes if slot in slots and slot not in goal.same}
+    talk.open_topic(describe_thing(goal.domain, wishes_said, rng=talk.rng))
+    talk.believe(goal.domain, wishes_said)
+    talk.tell(goal.domain, {slot: wishes[slot] for slot in slots if slot in goal.same}, same=goal.same)
+    talk.end_turn()
+
+
+def _refuse_journey(talk: Talk, goal: Goal) -> None:
+    slot = next(slot for slot in goal.info if goal.fail_info[slot] != goal.info[slot])
+    talk.say("system.nooffer.journey", plural=VEHICLE_PLURALS[goal.domain])
+    talk.act(f"{goal.title}-NoOffer")
+    if talk.chance(0.6):
+        talk.say("system.nooffer.ask", what="time")
+        talk.act(f"{goal.title}-Request", {slot: "?"})
+    talk.end_turn()
+    talk.say("user.instead", value=goal.info[slot])
+    talk.believe(goal.domain, {slot: goal.info[slot]})
+    talk.end_turn()
+
+
+def _offer_journey(talk: Talk, goal: Goal, wanted: Mapping[str, str]) -> world.DatabaseRow:
+    """The latest that arrives in time or the first that leaves after; at times two to choose from."""
+    rows = sorted(world.find_matches(goal.domain, wanted), key=lambda row: row["leaveAt"])
+    if "arriveBy" in wanted:
+        rows.reverse()
+    row = rows[0]
+    times = {"leaveAt": row["leaveAt"], "arriveBy": row["arriveBy"]}
+    if goal.domain == "bus":
+        talk.say("system.journey.bus", **times)
+        talk.act("Bus-Inform", talk.heard(times))
+    elif len(rows) > 1 and talk.chance(0.2):
+        early, late = sorted((row["leaveAt"], rows[1]["leaveAt"]))
+        talk.say("system.journey.select", leaveAt=early, later=late)
+        talk.act("Train-Select", {"leaveAt": early})
+        talk.act("Train-Select", {"leaveAt": late})
+    else:
+        talk.say("system.journey", id=row["trainID"].upper(), **times)
+        offered = talk.chance(0.5)
+        talk.act("Train-OfferBook" if offered else "Train-Inform", talk.heard({"trainID": row["trainID"], **times}))
+        if offered:
+            talk.say("system.offerbook")
+    talk.end_turn()
+    return row
+
+
+def _book_tickets(talk: Talk, goal: Goal, row: world.DatabaseRow) -> None:
+    people = goal.book["people"]
+    if "people" in goal.same:
+        talk.say("user.book.bare")
+        talk.say("user.same.people")
+    else:
+        talk.say("user.tickets", people=count_things("people", people))
+    talk.believe(goal.domain, goal.book)
+    talk.end_turn()
+    reference = talk.one_of(world.REFERENCES)
+    total = f"{int(people) * int(row['price'].split()[0])} pounds"
+    talk.say("system.offerbooked", people=count_things("people", people), total=total, ref=reference.upper())
+    act = "Train-OfferBooked" if goal.domain == "train" else "Booking-Book"
+    talk.act(act, talk.heard({"people": people, "price": total, "reference": reference}))
+    talk.booked(goal.domain, {"reference": reference})
+    if talk.chance(0.5):
+        talk.reqmore()
+    talk.end_turn()
+
+
+PLACE_DOMAINS = ("hotel", "restaurant", "attraction")
+
+
+def order_taxi(talk: Talk, goal: Goal) -> None:
+    """A taxi: both ends, a time, car and number."""
+    wishes = _fill_ends(talk, goal)
+    _open_errand(talk, wishes)
+    while missing := [slot for slot in wishes if not talk.value("taxi", slot)]:
+        talk.say(f"system.request.{missing[0]}")
+        talk.act("Taxi-Request", {missing[0]: "?"})
+        talk.end_turn()
+        _tell_slot(talk, missing[0], wishes[missing[0]])
+        talk.end_turn()
+    car = f"{talk.one_of(world.CAR_COLOURS)} {talk.one_of(world.CARS)}"
+    phone = f"0179{talk.rng.randint(10, 39)}0"
+    talk.say("system.taxi", car=car, phone=phone)
+    talk.act("Taxi-Inform", {"car": car, "phone": phone})
+    talk.booked("taxi", {"type": car, "phone": phone})
+    if talk.chance(0.4):
+        talk.reqmore()
+    talk.end_turn()
+
+
+def _fill_ends(talk: Talk, goal: Goal) -> dict[str, str]:
+    """The goal, its open ends filled from the places that the dialogue has named, else by chance."""
+    known = [name for domain in PLACE_DOMAINS if (name := talk.value(domain, "name"))]
+    talk.rng.shuffle(known)
+    strange = [row["name"] for row in world.make_databases()["attraction"] if row["name"] not in known]
+    ends = (known + talk.rng.sample(strange, 2))[:2]
+    open_ends = {"destination": ends[0], "departure": ends[1]}
+    return {slot: value or open_ends[slot] for slot, value in goal.info.items()}
+
+
+def _name_place(talk: Talk, name: str) -> str:
+    """A place that was talked about is called by its kind: "the hotel"."""
+    kind = next((domain for domain in PLACE_DOMAINS if talk.value(domain, "name") == name), None)
+    return f"the {kind}" if kind else with_article(name)
+
+
+def _open_errand(talk: Talk, wishes: dict[str, str]) -> None:
+    departure, destination = _name_place(talk, wishes["departure"]), _name_place(talk, wishes["destination"])
+    if talk.chance(0.4):
+        talk.say("user.taxi.between", here=departure, there=destination)
+        talk.believe("taxi", {slot: wishes[slot] for slot in ("departure", "destination")})
+    else:
+        talk.say("user.taxi", there=destination)
+        talk.believe("taxi", {"destination": wishes["destination"]})
+    if talk.chance(0.4):
+        slot = "leaveAt" if "leaveAt" in wishes else "arriveBy"
+        _tell_slot(talk, slot, wishes[slot])
+    talk.end_turn()
+
+
+def _tell_slot(talk: Talk, slot: str, value: str) -> None:
+    words = _name_place(talk, value) if slot in ("departure", "destination") else value
+    talk.say(f"user.tell.{slot}", **{slot: words})
+    talk.believe("taxi", {slot: value})
+
+
+def ask_hospital(talk: Talk, goal: Goal) -> None:
+    """The hospital's address, or the number of a department."""
+    department = goal.info.get("department")
+    talk.say("user.hospital")
+    talk.act("Hospital-Request", {"phone": "?"})
+    if department and talk.chance(0.5):
+        talk.tell("hospital", goal.info)
+    talk.end_turn()
+    if department and not talk.value("hospital", "department"):
+        talk.say("system.request.department")
+        talk.act("Hospital-Request", {"department": "?"})
+        talk.end_turn()
+        talk.tell("hospital", goal.info)
+        talk.end_turn()
+    if department:
+        phone = world.find_matches("hospital", goal.info)[0]["phone"]
+        talk.say("system.hospital", department=department, phone=phone)
+        talk.act("Hospital-Inform", {"department": department, "phone": phone})
+    else:
+        talk.say(
+            "system.hospital.place", address=world.HOSPITAL["address"], postcode=world.HOSPITAL["postcode"].upper()
+        )
+        talk.act("Hospital-Inform", world.HOSPITAL)
+    talk.end_turn()
+
+
+PLANNED = ("restaurant", "hotel", "train", "bus")
+ASKED = {"restaurant": "food", "hotel": "pricerange", "train": "destination", "bus": "destination"}
+
+
+def make_plan(*, rng: random.Random) -> tuple[Goal, Goal]:
+    """The thing wanted first and the one wanted after it, for so many people on one day."""
+    first, second = rng.sample(PLANNED, 2)
+    shared = {"people": str(rng.randint(2, 8)), "day": rng.choice(world.DAYS)}
+    wanted = rng.choice(world.make_databases()[first])[ASKED[first]]
+    return Goal(first, {ASKED[first]: wanted}, book=shared), Goal(second, {}, book=shared)
+
+
+def follow_plan(talk: Talk, first: Goal, second: Goal) -> None:
+    """The plan, a question about its first part, the answer and what is found."""
+    slot = ASKED[first.domain]
+    wanted = first.info[slot]
+    talk.say("user.plan.for", people=first.book["people"], day=first.book["day"].capitalize())
+    talk.say("user.plan", first=first.domain, second=second.domain)
+    talk.say("user.plan.help")
+    talk.believe(first.domain, first.book)
+    talk.end_turn()
+    talk.say(f"system.plan.{slot}", domain=first.domain)
+    talk.act(f"{first.title}-Request", {slot: "?"})
+    talk.end_turn()
+    talk.say(f"user.plan.{slot}", wanted=wanted.capitalize() if slot != "pricerange" else wanted)
+    talk.believe(first.domain, {slot: wanted})
+    talk.end_turn()
+    reference = talk.one_of(world.REFERENCES)
+    talk.say("system.plan.booked", domain=first.domain, ref=reference.upper())
+    talk.act(f"{first.title}-Inform", {"reference": reference})
+    talk.say("system.plan.next", second=second.domain)
+    talk.act("general-reqmore")
     talk.end_turn()
