@@ -44,24 +44,6 @@ def test_chosen_tests_import_or_mirror_the_change(tmp_path):
     assert {path: changed.chosen({path}, tmp_path) for path in expected} == expected
 
 
-def test_chosen_counts_tests_of_a_module_all_import(tmp_path):
-    lay_out(tmp_path)
-    for n in range(changed.MANY):
-        (tmp_path / f"tests/crowd/test_{n}.py").write_text("from seedvote.crowd.rating.gate import passes\n")
-    said = []
-    found = changed.chosen({"crowd/rating/gate.py"}, tmp_path, said.append)
-    assert found == ["tests/crowd/rating/test_gate.py", "tests/house/test_layout.py"]
-    assert said == ["13 test files import crowd/rating/gate.py: make test runs them"]
-
-
-def test_a_name_that_two_rooms_have_brings_the_test_of_its_own_room(tmp_path):
-    lay_out(tmp_path)
-    (tmp_path / "tests/crowd/web").mkdir()
-    (tmp_path / "tests/crowd/web/test_gate.py").write_text("")
-    assert changed.chosen({"crowd/web/gate.py"}, tmp_path)[0] == "tests/crowd/web/test_gate.py"
-    assert "tests/crowd/web/test_gate.py" not in changed.chosen({"crowd/rating/gate.py"}, tmp_path)
-
-
 def test_changed_counts_commits_edits_and_new_files(tmp_path, monkeypatch):
     monkeypatch.setattr(changed, "ROOT", tmp_path)
 
@@ -80,7 +62,3 @@ def test_changed_counts_commits_edits_and_new_files(tmp_path, monkeypatch):
     (tmp_path / "crowd/rating/gate.py").write_text("not committed")
     (tmp_path / "tests/crowd/test_new.py").write_text("not known")
     assert changed.changed() == {"README.md", "crowd/rating/gate.py", "tests/crowd/test_new.py"}
-
-
-def test_every_file_that_is_left_to_make_test_exists():
-    assert all((changed.ROOT / name).exists() for name in (*changed.LONG, *changed.ALWAYS))

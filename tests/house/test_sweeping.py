@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import psycopg
@@ -13,7 +12,7 @@ import pytest
 
 from tests.house import sweeping
 from tests.house.doc_blocks import ROOT
-from tests.house.waiting import PATIENCE
+from tests.house.waiting import PATIENCE, wait_for
 
 MAKING = """
 import os, subprocess, sys, time
@@ -30,15 +29,6 @@ def test_that_is_killed(tmp_path):
         os.rename({log!r} + "-new", {log!r})
         time.sleep(100000)
 """
-
-
-def until(condition):
-    """Wait for it, as long as a busy machine takes."""
-    end = time.monotonic() + PATIENCE
-    while not (value := condition()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
-    return value
 
 
 def databases():
@@ -73,18 +63,18 @@ def test_a_run_that_is_killed_leaves_no_database_no_process_and_no_folder(tmp_pa
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )
     try:
-        until(lambda: log.exists() or run.poll() is not None)
+        wait_for(lambda: log.exists() or run.poll() is not None)
         name, *folders, sleeper, worker, first = log.read_text().split()
         assert name in databases() and all(Path(path).is_dir() for path in folders)
         assert is_running(sleeper) and is_running(worker) and int(first) == run.pid
     finally:
         run.send_signal(how)
         run.wait(PATIENCE)
-    until(lambda: name not in databases())
-    until(lambda: not any(is_running(pid) for pid in (sleeper, worker)))
-    until(lambda: not [path for path in folders if Path(path).exists()])
+    wait_for(lambda: name not in databases())
+    wait_for(lambda: not any(is_running(pid) for pid in (sleeper, worker)))
+    wait_for(lambda: not [path for path in folders if Path(path).exists()])
     marks = f"seedvote-{sweeping.machine()}_{run.pid}_*"
-    until(lambda: not list(Path(tempfile.gettempdir()).glob(marks)))
+    wait_for(lambda: not list(Path(tempfile.gettempdir()).glob(marks)))
 
 
 def test_what_belongs_to_a_run_that_goes_on_or_to_another_machine_stays():
