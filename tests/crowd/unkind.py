@@ -7,7 +7,8 @@ import socket
 import threading
 import time
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from tests.dialogue.engines.chat_server import QuietHandler, QuietServer
 
 NAMED = "I am secretours, at your service"  # what systems should not say, and do
 
@@ -57,27 +58,18 @@ class Asked:
     text: str = ""
 
 
-class UnkindServer:
+class UnkindServer(QuietServer):
     """Any number of calls at once; `asked` is its own book."""
 
     def __init__(self, seed, whims=WHIMS):
         self.draw, self.asked, self.lock, self.whims = random.Random(seed), [], threading.Lock(), whims
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(QuietHandler):
             def do_POST(self):
-                outer.serve(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                outer.serve(self, self.posted())
 
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.http.handle_error = lambda *args: None
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
+        super().__init__(Handler)
 
     def serve(self, handler, body):
         """Charge for the call, write it into the book, and answer in one way or another."""
@@ -164,15 +156,6 @@ class UnkindServer:
     def _hang_up(handler):
         handler.close_connection = True
         handler.connection.shutdown(socket.SHUT_RDWR)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *args):
-        self.http.shutdown()
-        self.thread.join()
-        self.http.server_close()
 
 
 def columns(html):

@@ -34,7 +34,39 @@ def in_events(answer, whole):
     return "".join(lines).encode()
 
 
-class ChatServer:
+class QuietServer:
+    """An endpoint of this machine that says nothing on the terminal, for calls at once."""
+
+    def __init__(self, handler):
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.http.daemon_threads = True
+        self.http.handle_error = lambda *args: None  # a client that was killed hangs up without a word
+        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
+        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *args):
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()
+
+
+class QuietHandler(BaseHTTPRequestHandler):
+    """Reads the JSON that is posted."""
+
+    protocol_version = "HTTP/1.1"
+
+    def posted(self):
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def log_message(self, *args):
+        pass
+
+
+class ChatServer(QuietServer):
     """Answers what `script` says, one entry a request, and then the last message in capitals.
 
     An entry may have `status`, `headers`, `raw` (the body as it is), `cut` (hang up instead), or `content`, `finish`,
@@ -52,11 +84,9 @@ class ChatServer:
         self.key, self.answered = key, answered or (lambda number: None)
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(QuietHandler):
             def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = self.posted()
                 with outer.lock:
                     outer.asked.append((self.headers.get("Authorization"), body))
                     outer.names.append(self.headers.get("Idempotency-Key"))
@@ -65,14 +95,7 @@ class ChatServer:
                 outer.reply(self, body, how)
                 outer.answered(number)
 
-            def log_message(self, *args):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.http.handle_error = lambda *args: None  # a client that was killed hangs up without a word
-        self.url = f"http://127.0.0.1:{self.http.server_port}/v1"
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
+        super().__init__(Handler)
 
     def reply(self, handler, body, how):
         """Send what the script says, or hang up."""
@@ -125,12 +148,3 @@ class ChatServer:
     def times(self):
         """How often every call was made, by what it asked."""
         return Counter(json.dumps(body, sort_keys=True) for _, body in self.asked)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *args):
-        self.http.shutdown()
-        self.thread.join()
-        self.http.server_close()
