@@ -30,7 +30,7 @@ from seedvote.generation.batches import stack_batch
 from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
 from seedvote.generation.metrics.scoring import summed_nats
 from seedvote.generation.models.interface import DialogueModel, Encoded
-from seedvote.generation.numbering import Numbered
+from seedvote.generation.numbering import Numbered, examples_hash
 from seedvote.generation.pretrained import PretrainedModel
 from seedvote.generation.vocabulary import Vocabulary
 
@@ -253,15 +253,26 @@ def study_subjects(models: Sequence[TrainedModel], checkpoint: str) -> list[Subj
 
 
 def list_parts(
-    study: Path, subjects: Sequence[Subject], plans: Sequence[PatchPlan], vocabulary: Vocabulary
+    study: Path,
+    subjects: Sequence[Subject],
+    plans: Sequence[PatchPlan],
+    vocabulary: Vocabulary,
+    rows: Mapping[str, Numbered],
 ) -> list[PatchedPart]:
-    """All the work there is."""
+    """All the work there is; `rows` are the contexts of the plans."""
+    wanted = {item for plan in plans for pair in plan.pairs for item in (pair[0], pair[3])}
+    if missing := wanted - rows.keys():
+        raise InputError(
+            f"{len(missing)} contexts of the plans are not in the corpus ({min(missing)}). Plan anew: python -m probes "
+            f"patch {study}"
+        )
+    texts = examples_hash(rows[item] for item in sorted(wanted))
     return [
         PatchedPart(
             subject,
             plan,
             study / "patched" / subject.name / f"{plan.task}.parquet",
-            content_key(subject.weights, plan.key, vocabulary.hash, JOB_THREADS, MOST_LAYERS),
+            content_key(subject.weights, plan.key, texts, vocabulary.hash, JOB_THREADS, MOST_LAYERS),
         )
         for subject in subjects
         for plan in plans

@@ -26,6 +26,7 @@ from seedvote.analysis.showing.words import count, p_value, percent, signed, to_
 from seedvote.analysis.stats.mean_over_seeds import SeedMean, mean_over_seeds, replicates_by_source
 from seedvote.analysis.votes.study import ReportRequest
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.files import read_json
 from seedvote.dialogue.formulas.uncertainty import adjust_by_holm
 from seedvote.dialogue.signature import signature
 
@@ -37,7 +38,7 @@ CARRIES, NOT, OPEN = "carries", "does not", "open"
 VERDICTS = {CARRIES: "carries it", NOT: "does not carry it", OPEN: "not known"}
 COLOURS = {CARRIES: "c7", NOT: "c0", OPEN: "grey"}
 EVERYTHING, NONE, SAME, OTHER = "everything", "none", "same", "other"
-PATCHED = "patched"  # the folder of a study
+PATCHED, PLANS = "patched", "patches"  # folders of a study
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +214,20 @@ def _with_verdict(row: PatchedSite, p: float, margin: float) -> PatchedSite:
 
 
 def read_patched(study: Path) -> list[PatchedTask]:
-    """Every model and task that was patched."""
-    tasks = [_read_task(path) for path in sorted((study / PATCHED).glob("*/*.parquet"))]
+    """Every model and task that was patched after the plans of now; without any plan, every file there is."""
+    keys = {path.stem: read_json(path).get("key") for path in (study / PLANS).glob("*.json")}
+    paths = [path for path in sorted((study / PATCHED).glob("*/*.parquet")) if not keys or path.stem in keys]
+    tasks = [_read_task(path) for path in paths]
     if not tasks:
         raise InputError(
             f"{study} has nothing patched. First: python -m probes patch {study}, then python -m generation patched "
             f"{study}."
         )
+    for path, task in zip(paths, tasks, strict=True):
+        if keys and task.plan != keys[path.stem]:
+            raise InputError(
+                f"{path} follows an older plan. Patch again: python -m generation patched {study}, or delete that file."
+            )
     return tasks
 
 

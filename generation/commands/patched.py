@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> None:
     else:
         vocabulary = read_vocabulary(args.study / "vocabulary.json")
         subjects = study_subjects(find_repliers(args.study), args.checkpoint)
-    parts = list_parts(args.study, subjects, plans, vocabulary)
     rows = {row.item: row for row in number_examples(chosen, vocabulary)}
+    parts = list_parts(args.study, subjects, plans, vocabulary, rows)
     groups = [(name, list(group)) for name, group in groupby(parts, lambda part: part.path.parent.name)]
     todo = [
         jobs.Job(name, jobs.content_key(*[part.key for part in group]), group)

@@ -1,5 +1,7 @@
 """Patching: models whose label lies at one site, pretrained ones against their own runs, and what is drawn and kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +22,7 @@ from seedvote.generation.batches import stack_batch  # noqa: E402
 from seedvote.generation.metrics.scoring import summed_nats  # noqa: E402
 from seedvote.generation.models.architectures import build_model, sizes_of  # noqa: E402
 from seedvote.generation.models.interface import DialogueModel, Encoded  # noqa: E402
-from seedvote.generation.patching import PATCHED_SCHEMA, list_sites, patch_batch, patch_pairs  # noqa: E402
+from seedvote.generation.patching import PATCHED_SCHEMA, list_sites, patch_batch, patch_pairs, swap_parts  # noqa: E402
 from seedvote.generation.pretrained import PretrainedModel, base_of  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -125,6 +127,49 @@ def test_each_architecture_swaps_what_its_decoder_sees(name):
     for site in sites:
         assert plain[site] == pytest.approx(plain["everything"], rel=1e-5), site  # its own states change nothing
         assert behind[site] != pytest.approx(plain[site], rel=1e-7), site
+
+
+def tiny_transformer():
+    torch.random.default_generator.manual_seed(0)
+    return build_model("transformer", WORDS, sizes_of("transformer", "tiny")).eval()
+
+
+def test_a_decoder_that_is_blind_to_its_memory_meets_no_site():
+    model, (rows, pairs) = tiny_transformer(), drawn_pairs(0, dialogues=8)
+    for block in model.decoder:
+        nn.init.zeros_(block.cross.out.weight)
+        nn.init.zeros_(block.cross.out.bias)
+    columns = patch_pairs(model, rows, pairs)
+    nats = {}
+    for site, item, nll in zip(columns["site"], columns["item"], columns["nll"], strict=True):
+        nats.setdefault(item, {}).setdefault(site, []).append(nll)
+    assert set(nats["d0:1"]) == {"none", "everything", "memory.older", "memory.newer"}
+    for costs in nats.values():
+        flat = [cost for site in costs.values() for cost in site]
+        assert flat == pytest.approx([flat[0]] * 7, rel=1e-6)
+
+
+@pytest.mark.parametrize("site", ["everything", "memory.older", "memory.newer"])
+def test_a_transformer_sees_the_swapped_positions_and_no_others(site):
+    model, rows = tiny_transformer(), list(drawn_pairs(0, dialogues=6)[0].values())
+    batches = [stack_batch(part, CPU) for part in (rows[:3], rows[3:])]
+    target, source = (model.encode(batch.contexts) for batch in batches)
+    swapped = swap_parts(target, source, site)
+    with torch.inference_mode():
+        nats = summed_nats(model, swapped, batches[0])
+        for row in range(3):
+            own, other = target.memory[row, target.mask[row]], source.memory[row, source.mask[row]]
+            halves = {
+                "everything": [other],
+                "memory.older": [other[: len(other) // 2], own[len(own) // 2 :]],
+                "memory.newer": [own[: len(own) // 2], other[len(other) // 2 :]],
+            }
+            memory = torch.cat(halves[site])[None]  # by hand, without any padding
+            alone = stack_batch([rows[row]], CPU)
+            seen = Encoded(memory, torch.ones(memory.shape[:2], dtype=torch.bool), (), target.vectors[row : row + 1])
+            assert nats[row] == pytest.approx(summed_nats(model, seen, alone)[0], rel=1e-5)
+        hidden = replace(swapped, memory=swapped.memory.masked_fill(~swapped.mask[:, :, None], 100.0))
+        assert summed_nats(model, hidden, batches[0]) == pytest.approx(nats, rel=1e-6)
 
 
 @pytest.fixture(scope="module")

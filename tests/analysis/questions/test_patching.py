@@ -2,6 +2,7 @@
 
 import html
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -52,7 +53,52 @@ def test_what_is_done_is_kept_and_other_plans_are_patched_anew(study):
     told = say(f"probes patch {study} --tasks IsMultiTopic --limit 12 --draws 1 --seed 1")[1]
     assert before != read_json(study / "patches" / "IsMultiTopic.json") and "IsMultiTopic" in told
     assert [path.name for path in (study / "patches").iterdir()] == ["IsMultiTopic.json"]
+    with pytest.raises(InputError, match=r"follows an older plan\. Patch again: python -m generation patched"):
+        patching(study)
     assert "0 of 2 files were already there" in say(f"generation patched {study} --jobs 1")[1]
+    # Files of the task that is no longer planned stay, and are not shown.
+    assert len(list((study / "patched").glob("*/UtteranceLoc.parquet"))) == 2
+    assert {row["task"] for row in patching(study).document["rows"]} == {"IsMultiTopic"}
+
+
+def test_other_texts_are_patched_anew_and_lost_contexts_refused(study, tmp_path):
+    corpus = shutil.copytree(study / "corpus", tmp_path / "corpus")
+    item = read_json(study / "patches" / "IsMultiTopic.json")["pairs"][0][0]
+    dialogue = item.rpartition(":")[0]
+    dialogues = read_json(corpus / "data.json")
+    dialogues[dialogue]["log"][0]["text"] = "Which other words?"
+    (corpus / "data.json").write_text(json.dumps(dialogues))
+    command = f"generation patched {study} --corpus {corpus} --jobs 1"
+    assert "0 of 2 files were already there" in say(command)[1]
+    names = (corpus / "testListFile.txt").read_text().split()
+    (corpus / "testListFile.txt").write_text("\n".join(name for name in names if name != dialogue) + "\n")
+    with pytest.raises(InputError, match=r"are not in the corpus .* Plan anew: python -m probes patch"):
+        say(command)
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_run_that_breaks_off_goes_on_to_the_same_bytes(written, study, monkeypatch):
+    say(f"generation patched {study} --jobs 1")
+    paths = [path for plan in (study / "patches").iterdir() for path in (study / "patched").glob(f"*/{plan.stem}.*")]
+    whole = {path: path.read_bytes() for path in paths}
+    for path in whole:
+        path.unlink()
+    turns, write = iter(range(written)), pq.write_table
+
+    def write_some(table, handle, **options):
+        if next(turns, None) is None:
+            raise MemoryError
+        write(table, handle, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(InputError, match="failed with MemoryError"):
+        patch.setattr(pq, "write_table", write_some)
+        say(f"generation patched {study} --jobs 1")
+    missing = [path for path in paths if not path.exists()]
+    assert len(missing) == len(paths) - written > 0
+    half = missing[0].with_name(f".{missing[0].name}.1.tmp")
+    half.write_bytes(b"PAR1")  # as after kill -9
+    assert f"{written} of {len(paths)} files were already there" in say(f"generation patched {study} --jobs 1")[1]
+    assert {path: path.read_bytes() for path in paths} == whole and not half.exists()
 
 
 def test_a_pretrained_model_is_patched_as_it_is(study, tmp_path):
