@@ -1,29 +1,40 @@
-"""Responses of trained models to the same held-out contexts: one file per model, decoding and draw, kept once made.
+"""Responses to the same held-out contexts: of trained models, and of the unigram baseline.
 
-A file's name holds the hash of all that its responses follow from: a change of any of it makes a new file, and nothing
-else does.
+There is one file per model, decoding and draw, kept once made. Its name holds the hash of all that its responses follow
+from: a change of any of it makes a new file, and nothing else does.
+
+The unigram baseline knows how often words occur in replies, and nothing of order or of the context. A reply is as long
+as one drawn from the training split, and each of its words is drawn from all words of these replies (Jurafsky and
+Martin 2025, chapter 3). Whoever reads it sees at once that it says nothing, so a study that holds it shows what a clear
+difference looks like.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.devices import use_threads
+from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import clear_halves, write_records
 from seedvote.dialogue.jobs import JOB_THREADS, content_key
 from seedvote.dialogue.records import Dialogue, Response
-from seedvote.dialogue.seeds import child_seed
+from seedvote.dialogue.seeds import child_random, child_seed
 from seedvote.dialogue.signature import signature
+from seedvote.dialogue.tokens import detokenize, tokenize
 from seedvote.generation.checkpoints import TrainedModel, load_model, weights_hash
 from seedvote.generation.decoding import Decoding
 from seedvote.generation.numbering import Numbered, examples_hash
 from seedvote.generation.speaking.agent import Speaker, Spoken
 from seedvote.generation.speaking.speech import REPLY, Speech
 from seedvote.generation.vocabulary import Vocabulary
+
+_UNIGRAM = "unigram"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +136,23 @@ def _speak_items(speaker: Speaker, sampling: Sampling, how: Decoding, seed: int)
     if sampling.speech.is_agent:
         return speaker.answer_dialogues(sampling.dialogues, how, seed)
     return speaker.answer_alone(sampling.contexts, how, seed)
+
+
+def unigram_responses(
+    train: Sequence[Example], items: Sequence[str], *, draws: int, checkpoint: str, seed: int
+) -> list[Response]:
+    """`draws` responses to every item; they stand under the checkpoint whose responses they are compared with."""
+    replies = [tokenize(example.target.text) for example in train]
+    if not replies:
+        raise InputError("The corpus has no training split, whose words the unigram baseline draws.")
+    frequencies = Counter(word for reply in replies for word in reply)
+    words, weights = list(frequencies), list(frequencies.values())
+    responses = []
+    for item in items:
+        for draw in range(draws):
+            generator = child_random(seed, _UNIGRAM, item, draw)
+            drawn = generator.choices(words, weights, k=len(generator.choice(replies)))
+            extra = {"draw": draw}
+            text = detokenize(drawn)
+            responses.append(Response(item, _UNIGRAM, None, checkpoint, text, None, "frequency", extra=extra))
+    return responses

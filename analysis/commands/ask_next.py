@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     import numpy as np
 
     from seedvote.analysis.arguments import split_names
-    from seedvote.analysis.stats.drawing_chances import spread_chances
+    from seedvote.analysis.stats.powered import spread_chances
     from seedvote.analysis.votes.verdicts import benches_beside
     from seedvote.dialogue.files import write_records
     from seedvote.dialogue.records import Pair

@@ -31,17 +31,25 @@ from seedvote.analysis.questions.preference import showing as preference
 from seedvote.analysis.questions.ratings import showing as ratings
 from seedvote.analysis.questions.table import QUESTIONS
 from seedvote.analysis.questions.ties import showing as ties
-from seedvote.analysis.report import exclusion, findings
-from seedvote.analysis.report.advice import write_advice
+from seedvote.analysis.report import findings
 from seedvote.analysis.report.answers import (
     VotesAnswers,
+    exclusion_document,
+    exclusion_section,
     votes_answers,
+    without_rules,
 )
-from seedvote.analysis.report.checklist import asked_of_judges, fill_checklist
-from seedvote.analysis.report.design import count_facts, dictionary_section, done_section, reviewers_section
+from seedvote.analysis.report.design import (
+    asked_of_judges,
+    count_facts,
+    dictionary_section,
+    done_section,
+    fill_checklist,
+    reviewers_section,
+)
+from seedvote.analysis.report.findings import write_advice
 from seedvote.analysis.report.paper.kit import KitSource, paper_section
-from seedvote.analysis.showing.media import embed_images
-from seedvote.analysis.showing.page import RowFigure, Section, hash_source
+from seedvote.analysis.showing.page import RowFigure, Section, embed_images, hash_source
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, markdown_text, write_latex, write_markdown
 from seedvote.analysis.showing.words import to_plain
 from seedvote.analysis.votes.cautions import judges_caption, marked_table, not_people
@@ -164,7 +172,7 @@ def build_report(
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
     limits = [*findings.list_limitations(study, methods), *votes.refusals]
     planned, questions = write_advice(study, votes.preference, panels, pairs), fill_checklist(study, votes, panels)
-    excluded = exclusion.without_rules(study, margin, clusters)
+    excluded = without_rules(study, margin, clusters)
     questions += asked_of_judges(answers["judge"].answer)
     parts = [
         Section("advice", "What would make the results more certain", items=tuple(planned)) if planned else None,
@@ -172,7 +180,7 @@ def build_report(
         preference.section(votes.preference) if votes.preference else None,
         ratings.section(votes.rated) if votes.rated else None,
         ties.section(votes.ties, study) if votes.ties else None,
-        exclusion.section(excluded, votes),
+        exclusion_section(excluded, votes),
         comparison.section(compared),
         probes.section(study.scores.values, panels, above, below) if study.scores else None,
         agreement.section(votes.agreement, study),
@@ -188,7 +196,7 @@ def build_report(
         "limitations": limits,
         "advice": planned,
         **votes.documents(),
-        "excluded": exclusion.document(excluded, votes),
+        "excluded": exclusion_document(excluded, votes),
         "comparison": numbers,
         **{name: reported.document for name, reported in answers.items()},
         "methods": numbers["methods"] if numbers else [],

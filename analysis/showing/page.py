@@ -1,28 +1,37 @@
-"""The parts that a report is made of: sections of sentences, and figures drawn in rows.
+"""The parts that a page is made of: sections of sentences, figures drawn in rows, and what raters were shown.
 
 A figure is rows on one common axis, with places in percent of its width, so that the page can draw it at any width
-and keep its words readable on a phone.
+and keep its words readable on a phone. A page of its own folder links to images, recordings and videos, by their paths
+from there. One that is sent around holds small images itself and says of the rest what it is.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import math
+import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import MINUS
+from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.media import read_media
+from seedvote.dialogue.records import Part
 
 HUES = 8  # colour classes c0 to c7
 SHAPES = ("dot", "square", "triangle", "diamond", "cross")
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # the ticks of an axis of shares
+_LARGEST = 200_000  # bytes of an image that a page holds itself
 
 
 def sign_of(place: int) -> tuple[str, str]:
@@ -224,3 +233,27 @@ def draw_curve(axis: Axis, x: NDArray[np.float64], height: NDArray[np.float64], 
         if axis.low <= a <= axis.high
     ]
     return f"M{points[0].split(',')[0]},100 L{' '.join(points)} L{points[-1].split(',')[0]},100 Z"
+
+
+def link_files(folder: Path, page: Path) -> Callable[[str], str]:
+    """How a page links to the files of this folder.
+
+    >>> link_files(Path("study"), Path("study/out/browse.html"))("img/a b.png")
+    '../img/a%20b.png'
+    """
+    return lambda name: quote(os.path.relpath(folder / name, page.parent).replace(os.sep, "/"))
+
+
+def embed_images(folder: Path) -> Callable[[Part], str]:
+    """How a page holds an image: as its address; empty for what is large, gone or no image."""
+
+    def embed(part: Part) -> str:
+        try:
+            file = read_media(folder, part.file, "image") if part.type == "image" else None
+        except InputError:
+            return ""
+        if file is None or file.size > _LARGEST:
+            return ""
+        return f"data:{file.kind};base64,{base64.b64encode(file.path.read_bytes()).decode()}"
+
+    return embed

@@ -24,8 +24,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from seedvote.dialogue.jobs import cores
-from seedvote.dialogue.shell.command_line import tell_next
-from seedvote.dialogue.shell.missing import requirement_lines
+from seedvote.dialogue.shell.command_line import requirement_lines, tell_next
 from seedvote.dialogue.shell.wording import COMMAND
 from seedvote.dialogue.shipped import CHECKOUT, is_checkout
 from seedvote.dialogue.signature import VERSION

@@ -2,7 +2,8 @@
 2 (bad input), 130 (stopped).
 
 A package's __main__.py gives a table of its commands; only the module of the command that was typed is imported, and
-that module imports what is heavy inside `run`, so that any --help answers at once.
+that module imports what is heavy inside `run`, so that any --help answers at once. Where a package that a command
+needs is not installed, a sentence says what to type.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +21,15 @@ from typing import Any, NoReturn, Protocol, cast
 from seedvote.dialogue.errors import InputError, Unclear, unusable
 from seedvote.dialogue.shell import stopping
 from seedvote.dialogue.shell.completion import TYPED, candidates
-from seedvote.dialogue.shell.missing import missing_package
 from seedvote.dialogue.shell.progress import watched
-from seedvote.dialogue.shell.wording import as_typed
+from seedvote.dialogue.shell.wording import COMMAND, as_typed
+from seedvote.dialogue.shipped import CHECKOUT, is_checkout
+
+_PACKAGE_OF = {"sklearn": "scikit-learn", "hydra": "hydra-core"}  # imported by another name than installed by
+# Which extra a command asks for, where a package stands in several.
+_EXTRA_OF = {"generation": "models", "probes": "models", "evaluators": "models", "crowd": "rate"}
+_UNADVISED = ("all", "analyse", "dev", "mephisto", "probe", "train")  # bring more than a stage, or are former names
+_SET_UP = ("rate", "markets", "models")  # the extras of `make setup`
 
 
 class Parser(argparse.ArgumentParser):
@@ -186,7 +194,7 @@ def exit_with(main: Callable[[], int | None]) -> NoReturn:
         print(f"error: {as_typed(str(error))}", file=sys.stderr)
         code = 2
     except ModuleNotFoundError as error:
-        if not (sentence := missing_package(error.name or "")):
+        if not (sentence := _missing_package(error.name or "")):
             raise
         print(f"error: {sentence}", file=sys.stderr)
         code = 2
@@ -216,3 +224,52 @@ def _unless_stopped(main: Callable[[], int | None]) -> int:
             stopping.leave()
         raise
     return code
+
+
+def _missing_package(module: str) -> str | None:
+    """The sentence for a module of a requirement; none for modules of ours and for optional packages."""
+    top = module.partition(".")[0]
+    package = _PACKAGE_OF.get(top, top)
+    lines = requirement_lines()
+    wanted = [line for line in lines if re.match(rf"{re.escape(package)}\b", line, re.IGNORECASE)] if package else []
+    if not wanted:
+        return None
+    if is_checkout():
+        return (
+            f"{package} is not installed for {sys.executable}. Type `make setup`, then `. .venv/bin/activate` "
+            "(without make: pip install -r requirements.txt -c constraints.txt), and run the command again."
+        )
+    extra = _name_extra(wanted)
+    return (
+        f"{package} is not installed for {sys.executable}. Type: pip install '{COMMAND}{extra}' (with pipx or uv, in "
+        f"the checkout: pipx install --force '.{extra}' or uv tool install '.{extra}'), and run the command again."
+    )
+
+
+def requirement_lines() -> list[str]:
+    """What pyproject.toml says, or the installed package of itself: `flask>=3.0; extra == 'rate'`."""
+    # Both are a fifth of what a command's start takes, and needed after a failure alone.
+    import tomllib
+    from importlib import metadata
+
+    if is_checkout():
+        project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        extras = project["optional-dependencies"]
+        return [*project["dependencies"], *(f"{line}; extra == '{name}'" for name in _SET_UP for line in extras[name])]
+
+    try:
+        return metadata.requires(COMMAND) or []
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _name_extra(wanted: list[str]) -> str:
+    """`[rate]` where the extra `rate` brings the package; nothing where every installation does."""
+    names = [match[1] for line in wanted if (match := re.search(r"extra == ['\"](\w+)['\"]", line))]
+    names = [name for name in names if name not in _UNADVISED]
+    command_extra = _EXTRA_OF.get(next((word for word in sys.argv[1:] if not word.startswith("-")), ""), "")
+    if command_extra in names:
+        return f"[{command_extra}]"
+    if not all("extra ==" in line for line in wanted):
+        return ""
+    return f"[{next(iter(names), 'all')}]"

@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from seedvote.dialogue.conditions import FILE, FOLDER, folder_name
+from seedvote.dialogue.corpora.multiwoz import write_multiwoz
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.corpora.sources import SPLITS
-from seedvote.dialogue.corpora.writing import write_multiwoz
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_json, write_json
 from seedvote.dialogue.signature import signature

@@ -88,9 +88,8 @@ def _sample_folder(args: argparse.Namespace, models: list[TrainedModel], kind: s
     from seedvote.dialogue.records import Response
     from seedvote.dialogue.signature import signature
     from seedvote.generation.same_corpus import refuse_another, response_key
-    from seedvote.generation.sampling import plan_rounds
+    from seedvote.generation.sampling import plan_rounds, unigram_responses
     from seedvote.generation.speaking.speech import with_databases
-    from seedvote.generation.unigram import unigram_responses
     from seedvote.generation.vocabulary import read_vocabulary
 
     vocabulary, path = read_vocabulary(args.study / "vocabulary.json"), folder / "responses.jsonl"

@@ -18,15 +18,17 @@ from urllib.parse import urlencode
 import jinja2
 
 from seedvote.analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet, Talks, answer
-from seedvote.analysis.questions.browse.options import (
+from seedvote.analysis.questions.browse.sets import (
     AnsweredQuestion,
     QuestionsAnswer,
+    RatedSet,
+    SetsAnswer,
     answer_questions,
+    answer_sets,
     has_choices,
+    has_ratings,
 )
-from seedvote.analysis.questions.browse.sets import RatedSet, SetsAnswer, answer_sets, has_ratings
-from seedvote.analysis.showing.media import link_files
-from seedvote.analysis.showing.page import hash_source
+from seedvote.analysis.showing.page import hash_source, link_files
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, percent, signed, to_plain

@@ -1,7 +1,8 @@
-"""Every set of responses and what raters said of each: the page for a study of the form responses.
+"""Pages for studies of the forms responses and choice: every set or question, and what raters said or picked.
 
-It lists ranks and ratings and computes none of their means: those, with their intervals, are what `ranks` and `ratings`
-print. Which response stands highest, and how far raters agree on it, is said of one question. Nobody's name is kept.
+They list ranks and ratings, and counts of picks, and compute no mean or share of them: those, with their intervals, are
+what `ranks`, `ratings` and `choose` print. Which response stands highest, and how far raters agree on it, is said of
+one question. Nobody's name is kept.
 """
 
 from __future__ import annotations
@@ -11,17 +12,111 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seedvote.analysis.questions.browse.options import comments_of_answers
-from seedvote.analysis.votes.choices import told_of_sources
+from seedvote.analysis.votes.choices import answers_kept, told_of_sources
 from seedvote.analysis.votes.passages import Passages, read_passages
 from seedvote.analysis.votes.systems import key_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records
-from seedvote.dialogue.records import ResponseRating, ResponseSet
+from seedvote.dialogue.judges import find_judges
+from seedvote.dialogue.questions import read_choices, read_questions
+from seedvote.dialogue.records import Comment, OptionChoice, Question, ResponseRating, ResponseSet
 from seedvote.dialogue.signature import signature
 
-FILE = "response_sets.jsonl"
-ANSWERS = "ratings.jsonl"
+QUESTION_FILE = "questions.jsonl"
+CHOICE_FILE = "choices.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """One question as the page shows it; the numbers stand in the order of its options."""
+
+    source: Question
+    firsts: tuple[int, ...]
+    seconds: tuple[int, ...]
+    nothing: int
+    """Answers that picked none."""
+    comments: tuple[str, ...]
+
+    @property
+    def agreement(self) -> str:
+        """How far raters agree on the best: all, most (more than half), split, or single (fewer than two answers)."""
+        answers, most = sum(self.firsts) + self.nothing, max((*self.firsts, self.nothing))
+        if answers < 2:
+            return "single"
+        return "all" if most == answers else "most" if 2 * most > answers else "split"
+
+    @property
+    def picked(self) -> str:
+        """What has more first picks than anything else: the true option, another one, or nothing."""
+        first, second = sorted(self.firsts, reverse=True)[:2]
+        if first == second:
+            return "none"
+        return "true" if self.firsts[self.source.answer] == first else "other"
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionsAnswer:
+    """Every question but the hidden checks, in the order of the file."""
+
+    questions: tuple[AnsweredQuestion, ...]
+    answers: int
+    notes: tuple[str, ...]
+    signature: str
+
+
+def has_choices(study: Path) -> bool:
+    """Whether a folder holds answers to questions, and no votes."""
+    return study.is_dir() and (study / CHOICE_FILE).exists() and not (study / "votes.jsonl").exists()
+
+
+def answer_questions(study: Path, *, uncounted: bool = False) -> QuestionsAnswer:
+    """Read a study folder."""
+    if not (study / QUESTION_FILE).exists():
+        raise InputError(f"{study} has {CHOICE_FILE} and no {QUESTION_FILE}: put the questions beside their answers.")
+    questions = read_questions(study / QUESTION_FILE)
+    path = study / CHOICE_FILE
+    choices, notes = answers_kept(
+        read_choices(path, questions, judges=find_judges([path])), questions, uncounted=uncounted
+    )
+    by_question, comments = defaultdict[str, list[OptionChoice]](list), comments_of_answers(study)
+    for choice in choices:
+        by_question[choice.question].append(choice)
+    answered = tuple(
+        _answered_question(question, by_question[question.question], comments)
+        for question in questions
+        if question.kind != "check"
+    )
+    recipe = signature(choices=len(choices), questions=len(answered))
+    sources = told_of_sources(tuple({choice.source for choice in choices}))
+    return QuestionsAnswer(answered, len(choices), (*sources, *notes), recipe)
+
+
+def _answered_question(
+    question: Question, choices: Sequence[OptionChoice], comments: Mapping[tuple[str, str], str]
+) -> AnsweredQuestion:
+    firsts, seconds = Counter(choice.first for choice in choices), Counter(choice.second for choice in choices)
+    places = range(len(question.options))
+    keys = [(choice.question, choice.rater) for choice in choices]
+    return AnsweredQuestion(
+        question,
+        tuple(firsts[n] for n in places),
+        tuple(seconds[n] for n in places),
+        firsts[None],
+        tuple(comments[key] for key in keys if key in comments),
+    )
+
+
+def comments_of_answers(study: Path) -> dict[tuple[str, str], str]:
+    """What each rater wrote beside each of their answers: (question or set, rater) -> text."""
+    path = study / "comments.jsonl"
+    comments = defaultdict[tuple[str, str], list[str]](list)
+    for comment in read_records(path, Comment) if path.exists() else ():
+        comments[comment.pair, comment.rater].append(comment.text)
+    return {key: " / ".join(texts) for key, texts in comments.items()}
+
+
+SETS_FILE = "response_sets.jsonl"
+RATINGS_FILE = "ratings.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +162,16 @@ class SetsAnswer:
 
 def has_ratings(study: Path) -> bool:
     """Whether a folder holds ranks and ratings of sets, and no votes."""
-    return study.is_dir() and (study / ANSWERS).exists() and not (study / "votes.jsonl").exists()
+    return study.is_dir() and (study / RATINGS_FILE).exists() and not (study / "votes.jsonl").exists()
 
 
 def answer_sets(study: Path, *, sets: Path | None = None, question: str = "", uncounted: bool = False) -> SetsAnswer:
     """Read a study folder; `sets` may lie elsewhere."""
-    path = sets or study / FILE
+    path = sets or study / SETS_FILE
     if not path.exists():
-        raise InputError(f"{study} has {ANSWERS}, and {path} is not there: name the file of sets: --pairs FILE.")
+        raise InputError(f"{study} has {RATINGS_FILE}, and {path} is not there: name the file of sets: --pairs FILE.")
     records = [record for record in read_records(path, ResponseSet) if record.kind != "check"]
-    ratings = [rating for rating in read_records(study / ANSWERS, ResponseRating) if rating.kind != "check"]
+    ratings = [rating for rating in read_records(study / RATINGS_FILE, ResponseRating) if rating.kind != "check"]
     counted = [rating for rating in ratings if uncounted or rating.counted]
     questions = list(dict.fromkeys(rating.question for rating in ratings))
     if question and question not in questions:
@@ -88,7 +183,7 @@ def answer_sets(study: Path, *, sets: Path | None = None, question: str = "", un
         record = sets_by_name.get(rating.set)
         if record is None or rating.response >= len(record.responses):
             raise InputError(
-                f"{path} does not hold set {rating.set!r} of {study / ANSWERS}. Give the sets of these ratings."
+                f"{path} does not hold set {rating.set!r} of {study / RATINGS_FILE}. Give the sets of these ratings."
             )
         by_set[rating.set].append(rating)
         names[key_of(record.responses[rating.response])] = rating.system

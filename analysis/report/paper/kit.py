@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seedvote.analysis.report.answers import VotesAnswers
-from seedvote.analysis.report.paper.bibliography import write_bibliography
 from seedvote.analysis.report.paper.heds import fill_datasheet, sheet_text
-from seedvote.analysis.report.paper.methods import as_latex_text, as_plain, write_paragraph
+from seedvote.analysis.report.paper.methods import as_latex_text, as_plain, write_bibliography, write_paragraph
 from seedvote.analysis.report.paper.public_data import public_data, write_dictionary
 from seedvote.analysis.showing.page import RowFigure, Section, named_figures
 from seedvote.analysis.showing.tables import PLAIN, Table, latex_label, latex_rows, latex_text

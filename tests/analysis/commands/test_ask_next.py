@@ -7,8 +7,7 @@ import pytest
 
 from seedvote.analysis.commands import ask_next
 from seedvote.analysis.notebook import judged
-from seedvote.analysis.stats.drawing_chances import spread_chances
-from seedvote.analysis.stats.powered import Sample, estimate_weighted, tune_weight
+from seedvote.analysis.stats.powered import Sample, estimate_weighted, spread_chances, tune_weight
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_records, write_records
 from seedvote.dialogue.records import Pair, Vote

@@ -12,9 +12,9 @@ from seedvote.analysis.questions.comparison.answer import (
     rank_spreads,
 )
 from seedvote.analysis.questions.comparison.verdicts import verdicts
-from seedvote.analysis.report.advice import write_advice
 from seedvote.analysis.report.answers import VotesAnswers, votes_answers
-from seedvote.analysis.report.checklist import fill_checklist
+from seedvote.analysis.report.design import fill_checklist
+from seedvote.analysis.report.findings import write_advice
 from seedvote.analysis.stats.spread import sd_ratio, seed_spread
 from seedvote.analysis.votes.scores.panel import Method
 from seedvote.analysis.votes.scores.study_panels import panels_of

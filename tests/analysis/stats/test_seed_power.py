@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from seedvote.analysis.questions.comparison.answer import orders
-from seedvote.analysis.report.advice import error_of_order
+from seedvote.analysis.report.findings import error_of_order
 from seedvote.analysis.stats import seed_power
 from seedvote.analysis.stats.seed_power import (
     DifferenceError,

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from seedvote.dialogue.conditions import condition_parts, folder_name
+from seedvote.dialogue.corpora.multiwoz import write_multiwoz
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
-from seedvote.dialogue.corpora.writing import write_multiwoz
 from seedvote.dialogue.domains.database import DomainTable
 from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
 from seedvote.dialogue.errors import InputError

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from seedvote.analysis.questions.browse.options import answer_questions
 from seedvote.analysis.questions.browse.page import questions_page
+from seedvote.analysis.questions.browse.sets import answer_questions
 from seedvote.analysis.questions.table import COMMANDS
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records

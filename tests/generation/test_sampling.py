@@ -8,7 +8,7 @@ from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.dialogue.tokens import tokenize
-from seedvote.generation.unigram import unigram_responses
+from seedvote.generation.sampling import unigram_responses
 
 ITEMS = [f"d:{n}" for n in range(2000)]
 
