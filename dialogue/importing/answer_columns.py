@@ -219,6 +219,16 @@ def says_sides(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
     return bool(sides) and len(values) > 1 and all(value in sides or is_tie(value) for value in words)
 
 
+def _seems_to_answer(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
+    """Whether a column is called as answers are, and most of its words name one of the systems of their table."""
+    words = {*plain_name(leaf_name(name)).split("_")}
+    if systems is None or not words & {*ANSWER_WORDS, *LIKELY["choice"]} or words & {*NEGATIVE, *ABOUT_ANSWERS}:
+        return False
+    folded_systems = {fold_name(cell) for column in (systems.a, systems.b) for cell in table.values(column)}
+    cells = [cell for cell in table.text(name) if not is_missing(cell)]
+    return sum(fold_name(cell) in folded_systems for cell in cells) > len(cells) / 2
+
+
 def _holds_codes(table: RawTable, name: str) -> bool:
     """Whether a column holds numbers of a scale, or true and false."""
     values = table.values(name)
@@ -348,6 +358,82 @@ def _open_flag(table: RawTable, name: str, systems: TwoColumns | None) -> Unclea
     )
 
 
+# A flag that says which rows are ties, beside the column of the winner
+
+TIE_WORDS = {"tie", "ties", "tied", "draw", "draws", "drawn", "equal"}
+ABOUT_FLAGS = {"is", "was", "it", "a", "flag", "flagged", "marked", "as", "or", "vote", "both"}
+YES = {"true", "yes", "y", "t", "1", "1.0", "ja", "oui", "si", "x"}
+NO = {"", "false", "no", "n", "f", "0", "0.0", "nein", "non", *WINS}
+MOST_KINDS = 6  # of answers in a column that tells ties from others
+WITH_TIES = "the answer, ties as flagged"  # a column that is added
+
+
+def add_ties(table: RawTable, names: dict[str, str], why: dict[str, str], systems: TwoColumns | None) -> RawTable:
+    """The table with the ties that a column such as `draw` marks, where another one names the winner of every row."""
+    used = {*names.values(), *((systems.a, systems.b) if systems else ())}
+    free = [name for name in table.names if name not in used]
+    won_every_row = why.get("choice") == WON_EVERY_ROW
+    flag = names.get("tie", "") or next((name for name in free if _marks_ties(table, name, won_every_row)), "")
+    if won_every_row and not flag:
+        _ask_about_ties(table, free)
+    answers = next((names[field] for field in ("choice", "worse") if field in names), "")
+    if not flag or not answers:
+        return table
+    says_tie = any(map(is_tie, table.values(flag)))  # so its other words say something else
+    cells, marks = (
+        answer_cells(table, answers),
+        [is_tie(cell) if says_tie else _is_yes(cell) for cell in table.text(flag)],
+    )
+    if None in marks:
+        raise InputError(
+            f"{table.place(marks.index(None))}: {flag} is neither yes nor no. Correct it, or --columns tie=-."
+        )
+    if "tie" not in names and not won_every_row:
+        for row, (cell, mark) in enumerate(zip(cells, marks, strict=True)):
+            if mark and cell and not is_tie(cell):
+                raise Unclear(
+                    f"{table.place(row)}: {answers} is {cell!r}, and {flag} says that it is a tie. Is it one?",
+                    {"--columns": type_names([("tie", flag)])},
+                    {"--columns": type_names([("tie", IGNORED)])},
+                )
+    field = "choice" if "choice" in names else "worse"
+    names |= {field: WITH_TIES, "tie": flag}
+    why.setdefault("tie", "by its name and words")
+    answers_with_ties = ["tie" if mark else cell for cell, mark in zip(cells, marks, strict=True)]
+    return table.with_columns(**{WITH_TIES: answers_with_ties})
+
+
+def _marks_ties(table: RawTable, name: str, won_every_row: bool) -> bool:
+    """Whether a column is called a tie and some cells say yes, or, where a winner stands in every row, some say tie."""
+    values = table.values(name)
+    if _is_called_tie(name):
+        return any(map(_is_yes, values))
+    return won_every_row and any(map(is_tie, values)) and None not in map(_is_yes, values)
+
+
+def _is_called_tie(name: str) -> bool:
+    words = {*plain_name(leaf_name(name)).split("_")}
+    return bool(words & TIE_WORDS) and words <= TIE_WORDS | ABOUT_FLAGS
+
+
+def _ask_about_ties(table: RawTable, free: Sequence[str]) -> None:
+    """Where every row has a winner: a column of few words, one of them a tie, or one that is called so."""
+    for name in free:
+        words = table.values(name)
+        says_tie = any(map(is_tie, words)) or (_is_called_tie(name) and None in map(_is_yes, words))
+        if len(words) <= MOST_KINDS and says_tie:
+            raise Unclear(
+                f"{table.path}: every row has a winner, and {name} says {' and '.join(words)}. Are some of them ties?",
+                {"--columns": type_names([("tie", name)])},
+                {"--columns": type_names([("tie", IGNORED)])},
+            )
+
+
+def _is_yes(cell: str) -> bool | None:
+    word = cell.strip().casefold()
+    return True if word in YES or is_tie(word) else False if word in NO or is_missing(word) else None
+
+
 # Asked
 
 
@@ -364,6 +450,11 @@ def _ask_about_unnamed(table: RawTable, free: Sequence[str], systems: TwoColumns
     fits = [column for column in fits if not speaks_of_order(column)] or fits
     if flags := _flags_of_sides(table, free, systems):
         raise _open_flag(table, flags[0], systems)
+    if not fits and len(likely := [name for name in free if _seems_to_answer(table, name, systems)]) == 1:
+        raise Unclear(
+            f"{table.path} has no column 'choice', which every vote needs. {likely[0]!r} seems to hold it.",
+            {"--columns": type_names([("choice", likely[0])])},
+        )
     if len(fits) > 1:
         raters = {"--columns": type_names([("choice", "|".join(fits))])}
         raise Unclear(

@@ -26,7 +26,7 @@ Kind = Literal["letters", "places"]
 FIELDS = (
     *("pair", "rater", "choice", "worse", "left", "right", "swapped", "left_text", "submitted", "seconds"),
     *("submission", "status"),
-    *("system_a", "system_b", "item", "dialogue", "source", "question", "ranks", "scores"),
+    *("system_a", "system_b", "item", "dialogue", "source", "question", "ranks", "scores", "tie"),
 )
 BETTER_WORDS = {"better", "prefer", "preferred", "best", "preference", "winner", "prefers"}
 LIKELY = {
@@ -279,8 +279,13 @@ def by_plain_name(names: Sequence[str]) -> dict[str, str]:
 
 
 def find_column(field: str, free: Sequence[str]) -> str:
-    """The column of a field by its usual names; empty where none has one of them."""
+    """The column of a field by its usual names; empty where none has one of them.
+
+    >>> find_column("pair", ["id_paire", "évaluateur"])
+    'id_paire'
+    """
     plain = by_plain_name(free)
+    plain = {f"{word.removeprefix('id_')}_id": name for word, name in plain.items() if word.startswith("id_")} | plain
     return next((plain[word] for word in (field, *LIKELY[field]) if word in plain), "")
 
 

@@ -159,10 +159,15 @@ def _first_of_two(value: Any) -> Any:
 
 
 def _read_questions(record: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    """Question -> its responses, from any of the three spellings."""
+    """Question -> its responses, from any of its four spellings."""
     if isinstance(nested := record.get("responses"), dict):
         return {name: list(responses or []) for name, responses in nested.items()}
-    questions = {}
+    questions: dict[str, list[Mapping[str, Any]]] = {}
+    if isinstance(nested, list) and any(isinstance(response, dict) and "values" in response for response in nested):
+        for response in nested:  # the first version: all answers of a person together
+            for name, answer in (response.get("values") or {}).items():
+                questions.setdefault(name, []).append({**response, **answer})
+        return questions
     for name, value in record.items():
         if name.endswith(RESPONSES):
             people, states = (record.get(f"{name}.{part}") or [] for part in ("users", "status"))
@@ -310,7 +315,10 @@ def known_mturk(names: Iterable[str]) -> bool:
 
 ARENA_WINNERS = ("winner_model_a", "winner_model_b", "winner_tie")  # one of the three is 1
 ARENA_WORDS = ("model_a", "model_b", "tie")
-ARENA_IDS = ("question_id", "id", "conversation_id", "battle_id", "pair", "pair_id")
+ARENA_IDS = (
+    *("question_id", "id", "conversation_id", "battle_id", "pair", "pair_id", "item", "item_id", "prompt_id"),
+    *("example_id", "instance_id", "sample_id", "context_id", "comparison_id", "task_id"),
+)
 ARENA_ROW, ARENA_TURN = (
     "number of the row",
     "judged turn",

@@ -10,6 +10,7 @@ from seedvote.dialogue.importing.answer_columns import (
     RULE_OF_TOOL,
     WON_EVERY_ROW,
     add_answers,
+    add_ties,
     find_choice_of_tool,
     refuse_turned_question,
     refuse_unread,
@@ -45,6 +46,7 @@ from seedvote.dialogue.importing.words import fold_name, is_tie
 from seedvote.dialogue.tables.table import RawTable, from_rows
 
 ORDER_FIELDS = ("right", "swapped")  # stated alone: a column of that name may mean something else
+ONLY_STATED = (*ORDER_FIELDS, "tie")
 
 
 def assign_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -> tuple[RawTable, Roles, str]:
@@ -79,6 +81,8 @@ def assign_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -
         add_answers(table, names, why, systems, stated)
     if not {"choice", "worse"} & stated.keys():
         refuse_turned_question(table, names, systems)
+    if "tie" not in ignored:
+        table = add_ties(table, names, why, systems)
     _add_likely(table, names, why, ignored, systems)
     used = {*names.values(), *((systems.a, systems.b) if systems else ())}
     used |= {stated[field].rpartition(":")[0] or stated[field] for field in ORDER_FIELDS if field in stated}
@@ -105,7 +109,7 @@ def _name_columns(
     table: RawTable, tool: Tool, stated: Mapping[str, str], ignored: set[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Field -> column: as stated, else the tool's own, else the column of that name."""
-    usual = {field: field for field in FIELDS if not field.startswith("system_") and field not in ORDER_FIELDS}
+    usual = {field: field for field in FIELDS if not field.startswith("system_") and field not in ONLY_STATED}
     usual |= dict(tool.columns)
     for field, alternatives in tool.instead.items():
         if usual.get(field) not in table.names:

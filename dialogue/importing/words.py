@@ -44,7 +44,7 @@ OF_ENGLISH = {
     "choice": "wahl auswahl choix eleccion 选择 選択",
     "answer": "antwort reponse respuesta",
     "pair": "paar paire ペア",
-    "rater": "bewerter evaluateur evaluador 标注员 评价者 評価者",
+    "rater": "bewerter evaluateur evaluador annotateur anotador annotatore 标注员 评价者 評価者",
     "model": "modell modele modelo 模型 モデル",
     "system": "systeme sistema 系统 システム",
     "tie": "unentschieden egalite empate 平局 引き分け",

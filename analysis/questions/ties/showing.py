@@ -163,6 +163,8 @@ def _describe_share(pooled: Curve) -> Iterator[str]:
 
 def against_chance(curve: Curve) -> str:
     """Whether the share of ties differs from that of random clicking."""
+    if not curve.ties:
+        return "If raters could not choose a tie, this share says nothing about them."
     share, chance = percent(curve.share), f"(33.3 %; {p_equals(curve.chance.p_shown)})"
     if curve.chance.differs:
         return f"The tie share ({share}) differs from that of random clicking {chance}."

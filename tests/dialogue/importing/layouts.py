@@ -167,6 +167,14 @@ def argilla():
     })  # fmt: skip
 
 
+def argilla_of_version_1():
+    return table(lambda v: {
+        "id": f"rec-{v.n}", "fields": {"prompt": "Hi", **v.texts}, "metadata": v.systems,
+        "responses": [{"user_id": f"u{v.n // 5}", "status": "submitted",
+                       "values": {"better": {"value": f"Response {v.response.upper()}"}}}],
+    })  # fmt: skip
+
+
 def potato():
     return table(lambda v: {
         "instance_id": f"p{v.n % 50}", "user_id": f"u{v.n // 5}", "model_a": v.a, "model_b": v.b,
@@ -418,6 +426,7 @@ LAYOUTS = {
     "mturk with left": Layout(mturk(mturk_left)),
     "mturk crowd form": Layout(mturk(mturk_form)),
     "argilla": Layout(argilla, ("json", "jsonl", "frame")),
+    "argilla of version 1": Layout(argilla_of_version_1, ("json", "jsonl", "frame")),
     "potato": Layout(potato, ("json", "jsonl", "frame")),
     "potato table": Layout(potato_flat),
     "chateval": Layout(chateval),

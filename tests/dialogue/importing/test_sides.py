@@ -552,3 +552,78 @@ def test_fixed_order_is_not_proposed_beside_a_left_column(tmp_path, name):
     with pytest.raises(Unclear) as doubt:
         tally(source(tmp_path, rows(place, **{name: left}), "csv"))
     assert [way for way in doubt.value.ways if "--values" in way] == []
+
+
+TIED = range(0, 100, 5)
+WINNERS = [won for n, won, _, _ in truth() if n not in TIED]
+WITH_TIES = {system: WINNERS.count(system) for system in ("alpha", "beta")}
+
+
+def won_and_lost(name, yes, no):
+    """Rows with a winner and a loser, where a column says which of them are ties."""
+    return [
+        {"item": n % 50, "rater": n // 5, "winner": won, "loser": other(won), name: yes if n in TIED else no}
+        for n, won, _, _ in truth()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "yes", "no"),
+    [
+        *(("draw", True, False), ("is_tie", "yes", "no"), ("Tie", 1, 0), ("both_equal", "x", "")),
+        *(("result", "draw", "win"), ("Unentschieden", "ja", "nein"), ("égalité", "oui", "non")),
+    ],
+)
+def test_ties_flagged_beside_a_winner_are_ties(tmp_path, name, yes, no):
+    assert tally(worlds.write(tmp_path / "votes.csv", won_and_lost(name, yes, no))) == WITH_TIES
+
+
+@pytest.mark.parametrize(("name", "yes", "no"), [("outcome", "Tie", "decisive"), ("category", "both", "single")])
+def test_a_word_for_ties_beside_a_winner_is_asked_about(tmp_path, name, yes, no):
+    path = worlds.write(tmp_path / "votes.csv", won_and_lost(name, yes, no))
+    with pytest.raises(Unclear, match=f"{name} says .* Are some of them ties?"):
+        tally(path)
+    assert tally(path, "--columns", f"tie={name}") == WITH_TIES
+    assert tally(path, "--columns", "tie=-") == TRUE
+
+
+@pytest.mark.parametrize(("name", "yes", "no"), [("tie_break", "yes", "no"), ("round", 1, 2), ("draw", "no", "no")])
+def test_what_flags_no_tie_changes_no_vote(tmp_path, name, yes, no):
+    assert tally(worlds.write(tmp_path / "votes.csv", won_and_lost(name, yes, no))) == TRUE
+
+
+def test_a_tie_with_a_winner_named_is_asked_about(tmp_path):
+    table = [{**row, "tie": n in TIED} for n, row in enumerate(rows(response))]
+    path = worlds.write(tmp_path / "votes.csv", table)
+    with pytest.raises(Unclear, match="tie says that it is a tie"):
+        tally(path)
+    assert tally(path, "--columns", "tie=tie") == WITH_TIES and tally(path, "--columns", "tie=-") == TRUE
+    for row in table:
+        row["choice"] = "" if row["tie"] else row["choice"]
+    assert tally(worlds.write(tmp_path / "blank.csv", table)) == WITH_TIES
+
+
+def test_a_flag_that_nobody_can_read_is_refused(tmp_path):
+    path = worlds.write(
+        tmp_path / "votes.csv", [{**row, "tie": "?" if n else "yes"} for n, row in enumerate(rows(response))]
+    )
+    with pytest.raises(InputError, match="tie is neither yes nor no"):
+        tally(path)
+
+
+def test_a_column_called_as_answers_are_is_named_where_some_words_are_unknown(tmp_path):
+    table = [{**row, "chosen_model": "none" if n in TIED else row[f"model_{row.pop('choice')}"]}
+             for n, row in enumerate(rows(response))]  # fmt: skip
+    path = worlds.write(tmp_path / "votes.csv", [{k: v for k, v in row.items() if k != "choice"} for row in table])
+    with pytest.raises(Unclear, match="'chosen_model' seems to hold it") as doubt:
+        tally(path)
+    assert [dict(way) for way in doubt.value.ways] == [
+        {"--columns": "choice=chosen_model", "--values": "none=-"},
+        {"--columns": "choice=chosen_model", "--values": "tie=none"},
+    ]
+
+
+def test_rows_of_one_item_are_one_pair_in_battles_too(tmp_path):
+    table = [{"item": row.pop("pair"), "winner": f"model_{row.pop('choice')}", **row} for row in rows(response)]
+    votes = matches_of(worlds.write(tmp_path / "battles.csv", table), None)[0].votes
+    assert votes.ledger.columns["pair"] == "item"
