@@ -142,6 +142,10 @@ def against_bart(contexts_given):
     def batches(rows):
         return [stack_contexts(rows[start : start + 128], CPU) for start in range(0, len(rows), 128)]
 
+    for rows in (like, sorted(contexts_given, key=len)):
+        places = sum(batch.tokens.numel() for batch in batches(rows))
+        print(f"{len(rows):,} contexts of like lengths: {1 - sum(map(len, rows)) / places:.0%} of places are padding")
+
     @torch.inference_mode()
     def generate(**how):
         for batch in batches(like):
