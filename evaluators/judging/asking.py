@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seedvote.dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all
+from seedvote.dialogue.engines.json_replies import read_json_reply
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_field, write_records
 from seedvote.dialogue.judges import VERDICTS, folded_name, read_verdicts
@@ -100,9 +100,10 @@ class Rubric:
         ({'fit': 4.0}, {'fit': 2.0})
         >>> rubric.read_scores('{"A": {"fit": 4}, "B": {"fit": 9}}')
         """
-        value = read_json_of(reply)
-        keys = {str(key).casefold(): part for key, part in value.items()}
-        sides = [self._read_side(keys.get(side)) for side in ("a", "b")]
+        value = read_json_reply(reply)
+        keys = [key.casefold() for key in value]
+        parts = {key: part for key, part in zip(keys, value.values(), strict=True) if keys.count(key) == 1}
+        sides = [self._read_side(parts.get(side)) for side in ("a", "b")]
         return None if sides[0] is None or sides[1] is None else (sides[0], sides[1])
 
     def _read_side(self, value: Any) -> dict[str, float] | None:
@@ -311,30 +312,25 @@ def said_by(reply: str) -> Said:
     ('unusable', 'unusable', 'unusable', 'unusable')
     >>> said_by("A is short. B names the train that was asked for.\\nAnswer: B")
     'second'
+    >>> said_by("A\\nNo, it is too short.\\nB"), said_by('{"answer": "A", "winner": "B"}')
+    ('unusable', 'unusable')
     """
-    lines = [line for line in _from_json(reply).splitlines() if line.strip()]
-    for line in (*lines[:1], *lines[-1:]):
-        text = " ".join(re.sub(r"[*_`\"'\[\].!#]+", " ", line.casefold()).split())
-        if match := ONE.fullmatch(text):
-            return "first" if match[1] == "a" else "second"
-        if TIE.fullmatch(text):
-            return "tie"
-    return "unusable"
+    keyed = [str(part) for key, part in read_json_reply(reply).items() if key.casefold() in KEYS]
+    rulings = {ruling for text in keyed or [reply] for ruling in _read_ends(text)}
+    return rulings.pop() if len(rulings) == 1 else "unusable"
 
 
-def _from_json(reply: str) -> str:
-    value = read_json_of(reply)
-    return next((str(part) for key, part in value.items() if str(key).casefold() in KEYS), reply)
+def _read_ends(text: str) -> set[Said]:
+    """What the first and the last line rule; a reply that takes its first word back says both."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return {ruling for line in (*lines[:1], *lines[-1:]) if (ruling := _read_line(line))} or {"unusable"}
 
 
-def read_json_of(reply: str) -> Mapping[str, Any]:
-    """The JSON object of a reply, which may stand in other text; empty without one."""
-    inside = re.search(r"\{.*\}", reply, re.S)
-    try:
-        value = json.loads(inside[0]) if inside else None
-    except (ValueError, RecursionError):  # a model that repeats itself nests without end
-        return {}
-    return value if isinstance(value, Mapping) else {}
+def _read_line(line: str) -> Said | None:
+    text = " ".join(re.sub(r"[*_`\"'\[\].!#]+", " ", line.casefold()).split())
+    if match := ONE.fullmatch(text):
+        return "first" if match[1] == "a" else "second"
+    return "tie" if TIE.fullmatch(text) else None
 
 
 def shares_of_tokens(logprobs: Any) -> tuple[float, float, float] | None:
