@@ -65,6 +65,7 @@ class TaskSystem:
     key: SystemKey
     outcomes: Sequence[DialogueOutcome] = field(repr=False)
     rates: Mapping[str, Rate]
+    is_filled: bool  # no reply has a placeholder, so what it offers cannot be looked up
     states: States
     rule: Rule | None  # of active domains; None where neither Inform nor Success can be had
     otherwise: Mapping[Rule, tuple[float, float]]  # Inform and Success by the other rules that are possible
@@ -140,11 +141,13 @@ def _evaluate_system(predictions: Predictions, world: World, settings: TaskRules
         )
     _refuse_partly_named(predictions)
     predictions, states = _with_states(predictions, world)
-    possible = possible_rules(predictions) if states != "none" else ()
-    rule = settings.domains or (possible[0] if possible else None)
+    is_filled = not predictions.agent and not any(turn.kinds for turn in predictions.turns)
+    is_blind = is_filled and states == "annotated"  # nothing of what it offers is its own
+    possible = possible_rules(predictions) if states != "none" and not is_blind else ()
+    rule = None if is_blind else settings.domains or (possible[0] if possible else None)
     active = active_domains(predictions, rule) if rule else {name: [] for name in predictions.dialogues}
-    tracking = world.states if states == "predicted" else {}
-    known_world = replace(world, states=tracking) if rule else replace(world, goals={}, tables={}, states={})
+    tracked = replace(world, states=world.states if states == "predicted" else {})
+    known_world = tracked if rule else replace(tracked, goals={}, tables={})
     outcomes = dialogue_outcomes(predictions, active, known_world)
     generator = np.random.default_rng(child_seed(settings.seed, "task", predictions.system))
     draws = draw_weights(len(outcomes), generator=generator)
@@ -156,6 +159,7 @@ def _evaluate_system(predictions: Predictions, world: World, settings: TaskRules
         predictions.key,
         outcomes,
         rated,
+        is_filled,
         states,
         rule,
         {

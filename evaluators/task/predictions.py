@@ -233,8 +233,10 @@ def _from_study(folder: Path) -> list[Predictions]:
     for n, response in enumerate(read_records(path, Response), start=2):
         key = SystemKey(response.model, response.seed, response.checkpoint)
         name, _, turn = response.item.rpartition(":")
-        is_told = response.extra.get("speak") == TOLD  # an agent that has no beliefs of its own
-        if not turn.isdecimal() or (response.state is None and not is_told):
+        named = {name: response.extra.get(name) for name in ("intents", "acts")}
+        # An agent without beliefs of its own, or a model that was asked for intents or acts alone.
+        has_none = response.extra.get("speak") == TOLD or any(names is not None for names in named.values())
+        if not turn.isdecimal() or (response.state is None and not has_none):
             raise InputError(
                 f"{path}:{n}: this response has no state. Task success needs responses with `state` (domain -> slot -> "
                 "value) and placeholders such as [hotel_name]; see docs/task.md."
@@ -248,7 +250,7 @@ def _from_study(folder: Path) -> list[Predictions]:
             "response": response.text,
             "state": response.state,
             "active_domains": _list_domains(response.domains),
-            **{name: response.extra.get(name) for name in ("intents", "acts")},
+            **named,
         }
         turns[int(turn)] = read_answer(raw, f"{path}:{n}", unknown[key])
     systems_found = [_group_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]

@@ -173,7 +173,10 @@ def task_notes(evaluation: Evaluation, claims: Mapping[str, Claim], references: 
 
 def _system_notes(system: TaskSystem, claim: Claim | None) -> Iterator[str]:
     name, rates = system.name, system.rates
-    if system.states == "annotated":
+    if system.is_filled:
+        counts = "nothing that it offers counts" if system.rule else "it has neither Inform nor Success"
+        yield f"{name}: no reply has a placeholder such as [hotel_name], so {counts}, and its BLEU is low."
+    if system.states == "annotated" and system.rule:
         yield f"{name}: no predicted states, so the annotated ones stand in for them."
     for rule, (inform, success) in system.otherwise.items():
         yield (f"{name}: domains by {system.rule}; by {rule} Inform would be {inform:.1f} and Success {success:.1f}.")

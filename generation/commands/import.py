@@ -4,6 +4,9 @@
   Hugging Face python -m generation import runs/mine --hugging-face path/to/model --limit 200
   an endpoint  python -m generation import runs/mine --endpoint http://localhost:8000/v1 --remote-model name --limit 200
 
+With --name-fields intents,acts a model also says what the user wants and what its reply does. `python -m evaluators
+task` scores both. Allow it more tokens then (--longest 300).
+
 An endpoint needs no PyTorch. With --prompts (JSON Lines with a prompt or messages) no corpus and no reference answer is
 needed. The answers are then written to STUDY/NAME.jsonl, which `python -m seedvote rate` reads.
 
@@ -24,6 +27,7 @@ from seedvote.dialogue.shell.command_line import refuse_below, repeat_options, t
 if TYPE_CHECKING:
     from seedvote.dialogue.records import Response
     from seedvote.generation.imports.bringing import StudyToFill
+    from seedvote.generation.imports.named_fields import FieldRequest
     from seedvote.generation.imports.sources import Source
 
 
@@ -55,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--endpoint", metavar="URL", help="base address, ending in /v1")
     add("--remote-model", default="default", help="the model's name at the endpoint")
     add("--system", default="", help="system message for the model or the endpoint")
+    add(
+        "--name-fields",
+        default="",
+        metavar="FIELDS",
+        help="ask the model to name intents, acts and state with each reply, for `evaluators task`: intents,acts",
+    )
     add("--temperature", type=float, default=0.0, help="sampling temperature at the endpoint (default 0)")
     add("--concurrency", type=int, default=4, help="requests at a time (default 4)")
     add("--longest", type=int, default=80, help="longest response, in tokens (default 80)")
@@ -72,6 +82,8 @@ def run(args: argparse.Namespace) -> None:
     sources = [name for name in ("table", "hugging_face", "endpoint") if getattr(args, name)]
     if (args.template or args.stop) and sources != ["hugging_face"]:
         raise InputError("--template and --stop are for a Hugging Face model: --hugging-face MODEL.")
+    if args.name_fields and (args.table or args.prompts):
+        raise InputError("--name-fields is for a model that answers a corpus: --endpoint URL or --hugging-face MODEL.")
     if len(sources) != 1:
         raise InputError("Name one source: a table, --hugging-face MODEL or --endpoint URL.")
     if args.prompts:
@@ -81,7 +93,10 @@ def run(args: argparse.Namespace) -> None:
     if args.table:
         new, remarks = _read_table_rows(args, place)
     else:
-        new, remarks = bringing.from_model(place, _choose_source(args), args.split, args.limit, keep_cut=args.keep_cut)
+        request = _request_fields(args, place)
+        new, remarks = bringing.from_model(
+            place, _choose_source(args), args.split, args.limit, keep_cut=args.keep_cut, request=request
+        )
     for sentence in remarks:
         print(sentence)
     number, recipe = place.join(new, sources[0])
@@ -90,6 +105,12 @@ def run(args: argparse.Namespace) -> None:
         print(f"{empty} of them have no text: raters will see an empty box")
     print(recipe)
     tell_next("python -m generation score", args.study, *repeat_options(args, "corpus"))
+
+
+def _request_fields(args: argparse.Namespace, place: StudyToFill) -> FieldRequest | None:
+    from seedvote.generation.imports.named_fields import request_fields
+
+    return request_fields(args.name_fields, place.corpus, args.split) if args.name_fields else None
 
 
 def _answer_prompts(args: argparse.Namespace) -> None:

@@ -23,6 +23,7 @@ from seedvote.dialogue.files import atomic, read_records, write_records
 from seedvote.dialogue.importing.answer_rows import AnswerRow, read_answer_rows
 from seedvote.dialogue.records import Dialogue, Response, Turn
 from seedvote.dialogue.signature import signature
+from seedvote.generation.imports.named_fields import FieldRequest, describe_names
 from seedvote.generation.imports.sources import Source
 from seedvote.generation.imports.tables import (
     merge_responses,
@@ -133,21 +134,41 @@ def answer_prompts(prompts: Path, source: Source, out: Path, *, keep_cut: bool, 
 
 
 def from_model(
-    place: StudyToFill, source: Source, split: str, limit: int | None, *, keep_cut: bool = False
+    place: StudyToFill,
+    source: Source,
+    split: str,
+    limit: int | None,
+    *,
+    keep_cut: bool = False,
+    request: FieldRequest | None = None,
 ) -> tuple[list[Response], list[str]]:
-    """What a model answers, without the replies that are no responses, and what there is to know of them."""
+    """What a model answers, without the replies that are no responses, and what there is to know of them.
+
+    `request` has the fields that it is to name with each reply.
+    """
     contexts = place.contexts(split, limit)
+    if request is not None:
+        source.system = "\n\n".join(filter(None, [source.system, request.words]))
     facts = {**source.facts(), "corpus": place.corpus.digest, "cut replies": "kept" if keep_cut else "left out"}
     place.take(source.name, facts)
     with tqdm(total=len(contexts), disable=None) as bar:
         replies = source.replies(contexts, place_in(place.study, source.name, ".jsonl"), bar.update)
     are_usable, remarks = check_replies(replies, longest=source.longest, keep_cut=keep_cut)
+    decoding = source.decoding()
+    usable = [(example.item, reply.spoken) for example, reply, is_usable
+              in zip(contexts, replies, are_usable, strict=True) if is_usable]  # fmt: skip
+    if request is None:
+        responses = [Response(item, source.name, source.seed, "last", text, None, decoding) for item, text in usable]
+        return responses, [*source.remarks(), *remarks]
+    named = [request.read(text) for _, text in usable]
     responses = [
-        Response(example.item, source.name, source.seed, "last", reply.spoken, None, source.decoding())
-        for example, reply, is_usable in zip(contexts, replies, are_usable, strict=True)
-        if is_usable
-    ]
-    return responses, [*source.remarks(), *remarks]
+        Response(
+            item, source.name, source.seed, "last", reply.text, None, decoding, state=reply.fields.get("state"),
+            extra={field: names for field, names in reply.fields.items() if field != "state"},
+        )
+        for (item, _), reply in zip(usable, named, strict=True)
+    ]  # fmt: skip
+    return responses, [*source.remarks(), *remarks, *describe_names(named, request.names)]
 
 
 def check_replies(replies: Sequence[Reply], *, longest: int, keep_cut: bool) -> tuple[list[bool], list[str]]:
