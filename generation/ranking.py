@@ -174,7 +174,7 @@ def gather_ranks(study: Path, texts: str) -> tuple[Path, int, int]:
     parts = [
         path
         for path in sorted((study / "ranks").glob("*.parquet"))
-        if _read_metadata(path).get(b"texts") == texts.encode()
+        if (pq.read_schema(path).metadata or {}).get(b"texts") == texts.encode()
     ]
     path, rows = study / "ranks.parquet", 0
     recipe = signature(checkpoints=len(parts), texts=texts)
@@ -185,7 +185,3 @@ def gather_ranks(study: Path, texts: str) -> tuple[Path, int, int]:
             rows += len(table)
             writer.write_table(table.cast(schema))
     return path, len(parts), rows
-
-
-def _read_metadata(path: Path) -> dict[bytes, bytes]:
-    return dict(pq.read_schema(path).metadata or {})

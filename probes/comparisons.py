@@ -1,4 +1,8 @@
-"""What the pictures show: courses, difficulty, selection, a token metric, layers, and clouds of states."""
+"""What the pictures show: courses, difficulty, selection, a token metric, layers, and clouds of states.
+
+Scores come in and go out in points (0-100); nothing is drawn here, and no file is written. Difficulty is that of the
+second probe paper.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 
-from seedvote.dialogue.formulas.difficulty import RECURRENT, rank_difficulty
 from seedvote.probes.plan import CONTROL_TASK, TRUE
 from seedvote.probes.states import Representation, common_items, layer_of
 from seedvote.probes.summary import TaskScore, sum_groups
 
-# What the pictures show: scores over epochs, by difficulty, by selection metric, against a token metric.
-#
-# Scores come in and go out in points (0-100); nothing is drawn here, and no file is written.
-
+RECURRENT = ("seq2seq", "seq2seq_attn", "hred", "bilstm_attn")
+EASY, MEDIUM = 50.0, 25.0  # points of the untrained recurrent models above which a task is easy, or medium
 DIFFICULTIES = ("easy", "medium", "hard")
 
 
@@ -81,6 +83,12 @@ def task_difficulty(means: Means) -> dict[str, str]:
         if checkpoint == "untrained" and model in RECURRENT:
             untrained[task].append(f1)
     return rank_difficulty(untrained)
+
+
+def rank_difficulty(untrained: Mapping[str, Sequence[float]]) -> dict[str, str]:
+    """Each task is easy, medium or hard by the mean of the untrained recurrent models, in points."""
+    means = {task: fmean(scores) for task, scores in untrained.items()}
+    return {task: "easy" if f1 > EASY else "medium" if f1 >= MEDIUM else "hard" for task, f1 in means.items()}
 
 
 def difficulty_by(means: Means, words: Mapping[str, float]) -> tuple[dict[str, str], str]:

@@ -16,11 +16,11 @@ from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.files import read_json
 from seedvote.dialogue.formulas.counts import Smooth, corpus_bleu
-from seedvote.dialogue.formulas.difficulty import RECURRENT
 from seedvote.dialogue.shell.command_line import next_command
 from seedvote.probes.classifiers.catalogue import CLASSIFIERS
 from seedvote.probes.comparisons import (
     DIFFICULTIES,
+    RECURRENT,
     CloudSpread,
     by_selector,
     means_by_difficulty,

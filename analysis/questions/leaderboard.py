@@ -129,7 +129,10 @@ def answer(
     share = sum(task.weight for task in tasks)
     macro = np.array([sum(t.weight * values[model][t.name] for t in tasks) / share for model in models])
     adds = np.array(
-        [sum(t.weight * _align_values(parts[model][t.name], names) for t in tasks) / share for model in models],
+        [
+            sum(t.weight * np.array([parts[model][t.name].get(name, 0.0) for name in names]) for t in tasks) / share
+            for model in models
+        ],
         np.float64,
     )
     places = [np.array([k for k, (name, _) in enumerate(models) if name == system]) for system in systems]
@@ -217,10 +220,6 @@ def _average_measures(many: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Several raters or rules of one task count as their mean."""
     names = dict.fromkeys(name for parts in many for name in parts)
     return {name: sum(parts.get(name, 0.0) for parts in many) / len(many) for name in names}
-
-
-def _align_values(adds: Mapping[str, float], names: Sequence[str]) -> Floats:
-    return np.array([adds.get(name, 0.0) for name in names])
 
 
 def _tell_lacking(tasks: Sequence[str], systems: Sequence[str]) -> str:

@@ -31,7 +31,6 @@ class ProportionalOdds:
     low: float
     high: float
     p: float
-    log_se: float
 
 
 def proportional_odds(first: Floats, second: Floats, by: Mapping[str, Ints]) -> ProportionalOdds | None:
@@ -65,7 +64,7 @@ def odds_of(level: float, se: float, df: float) -> ProportionalOdds | None:
         return None
     reach = float(stdtrit(df, 0.975)) * se
     ratio, low, high = (float(np.exp(x)) for x in (level, level - reach, level + reach))
-    return ProportionalOdds(ratio, low, high, 2 * float(stdtr(df, -abs(level) / se)), se)
+    return ProportionalOdds(ratio, low, high, 2 * float(stdtr(df, -abs(level) / se)))
 
 
 def _sum_score_products(scores: Floats, by: Mapping[str, Ints]) -> Floats:

@@ -118,11 +118,7 @@ def _make_pair(
     side_a, side_b = (first, second) if child_random(seed, "sides", ident).random() < 0.5 else (second, first)
     a, b = side_a.as_side(), side_b.as_side()
     cluster = first.goal if first.goal and first.goal == second.goal else item
-    return Pair(ident, item, (), a, b, kind, _are_identical(a, b), cluster, None, contrast)
-
-
-def _are_identical(a: Candidate, b: Candidate) -> bool:
-    return (a.turns, a.speaker) == (b.turns, b.speaker)
+    return Pair(ident, item, (), a, b, kind, (a.turns, a.speaker) == (b.turns, b.speaker), cluster, None, contrast)
 
 
 def conversation_checks(conversations: Sequence[RatedConversation], n: int, *, seed: int) -> list[Pair]:

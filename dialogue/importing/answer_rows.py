@@ -84,7 +84,7 @@ def _split_row(
     if isinstance(reply := line.get("response"), dict) and isinstance(body := reply.get("body"), dict):
         return (), read_content(_answer_in_body(body, where), where, folder, tool_calls)
     answered = NOTHING
-    if not _is_reply(line):
+    if not isinstance(line.get("response"), dict):
         calls = line if isinstance(line.get("tool_calls"), list) else {}  # else a column of that name, e.g. a number
         answered = read_content(add_calls(_first_field(line, TEXTS), calls, where), where, folder, tool_calls)
     body = line.get("body")
@@ -102,11 +102,6 @@ def _split_row(
     is_chat = isinstance(prompt, list)
     context = _read_messages(prompt, where, folder, tool_calls) if is_chat else _say_as_user(cell_text(prompt or ""))
     return context, NOTHING if asked is body else answered
-
-
-def _is_reply(line: Mapping[str, Any]) -> bool:
-    """Whether its response is that of an API, an object of its own."""
-    return isinstance(line.get("response"), dict)
 
 
 def _answer_in_body(body: Mapping[str, Any], where: str) -> Any:

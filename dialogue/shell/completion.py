@@ -20,7 +20,7 @@ def candidates(parser: argparse.ArgumentParser, before: Sequence[str], typed: st
     >>> candidates(parser, ["runs/mine"], "--p"), candidates(parser, ["runs/mine", "--preset"], "s")
     (['--preset\\tsizes'], ['small\\t'])
     """
-    asking = _find_option(parser, before[-1]) if before else None
+    asking = parser._option_string_actions.get(before[-1]) if before else None
     if asking is not None and asking.nargs != 0:
         words = _list_choices(asking)
     elif typed.startswith("-"):
@@ -28,10 +28,6 @@ def candidates(parser: argparse.ArgumentParser, before: Sequence[str], typed: st
     else:
         words = (word for action in parser._get_positional_actions() for word in _list_choices(action))
     return [word for word in words if word.startswith(typed)]
-
-
-def _find_option(parser: argparse.ArgumentParser, word: str) -> argparse.Action | None:
-    return parser._option_string_actions.get(word)
 
 
 def _list_choices(action: argparse.Action) -> Iterator[str]:

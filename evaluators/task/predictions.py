@@ -249,16 +249,12 @@ def _from_study(folder: Path) -> list[Predictions]:
         raw = {
             "response": response.text,
             "state": response.state,
-            "active_domains": _list_domains(response.domains),
+            "active_domains": None if response.domains is None else list(response.domains),
             **named,
         }
         turns[int(turn)] = read_answer(raw, f"{path}:{n}", unknown[key])
     systems_found = [_group_predictions(key, dialogues, unknown[key], path) for key, dialogues in systems.items()]
     return [replace(system, agent=system.key in agents) for system in systems_found]
-
-
-def _list_domains(domains: Sequence[str] | None) -> list[str] | None:
-    return None if domains is None else list(domains)
 
 
 def _group_predictions(

@@ -2,13 +2,13 @@
 
 import csv
 import json
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seedvote.analysis.questions.comparison.published import read_published
 from seedvote.dialogue.errors import InputError
 from seedvote.probes import comparisons
 from seedvote.probes.comparisons import (
@@ -18,6 +18,7 @@ from seedvote.probes.comparisons import (
     difficulty_by,
     layer_curves,
     means_by_difficulty,
+    rank_difficulty,
     read_metric,
     score_courses,
     top_layers,
@@ -25,29 +26,24 @@ from seedvote.probes.comparisons import (
 from seedvote.probes.states import read_states
 from seedvote.probes.summary import TaskScore, gather_cells
 
-TABLES = Path(__file__).resolve().parents[3] / "shared" / "tables"
-needs_tables = pytest.mark.skipif(not TABLES.exists(), reason="the published tables lie beside the checkout, not in it")
-CHECKPOINTS = {"Untrained": "untrained", "LastEpoch": "last", "BestBLEU": "best_bleu"}
+
+def test_the_difficulty_groups_of_the_paper_come_out_in_all_fifteen_cells(pytestconfig):
+    with (pytestconfig.rootpath / "tests" / "golden" / "difficulty_groups.csv").open(newline="") as handle:
+        printed = {(row["model"], row["group"]): row for row in csv.DictReader(handle)}
+    means = {(s.task, s.model, s.checkpoint): s.f1 for s in read_published() if s.corpus == "multiwoz"}
+    groups = {(group.model, group.difficulty): group for group in means_by_difficulty(means, "best_bleu")}
+    assert len(printed) == 15 and groups.keys() == printed.keys()
+    for key, row in printed.items():
+        assert groups[key].mean == pytest.approx(float(row["mean_f1"]), abs=0.1)
+        assert groups[key].sd == pytest.approx(float(row["sd_across_tasks"]), abs=0.1)
+    assert set(groups["hred", "easy"].tasks) == {"IsMultiTopic", "NumAllTopics", "NumRepeatInfo", "RepeatInfo"}
+    assert set(groups["hred", "medium"].tasks) == {"AllTopics", "NumRecentInfo", "RecentSlots", "UtteranceLoc"}
+    assert len(groups["hred", "hard"].tasks) == 8
 
 
-def published():
-    rows = csv.DictReader((TABLES / "published_probe_scores.csv").read_text().splitlines())
-    return {
-        (row["task"], row["model"], CHECKPOINTS[row["checkpoint"]]): float(row["f1"])
-        for row in rows
-        if row["dataset"] == "MultiWOZ2.0" and row["classifier"] == "logreg" and row["source"][-2:] in ("06", "07")
-    }
-
-
-@needs_tables
-def test_difficulty_groups_are_the_published_ones():
-    ours = {(group.model, group.difficulty): group for group in means_by_difficulty(published(), "best_bleu")}
-    rows = list(csv.DictReader((TABLES / "published_difficulty_groups.csv").read_text().splitlines()))
-    assert len(rows) == len(ours) == 15
-    for row in rows:
-        group = ours[row["model"], row["group"]]
-        assert group.mean == pytest.approx(float(row["mean_f1"]), abs=0.1)
-        assert group.sd == pytest.approx(float(row["sd_across_tasks"]), abs=0.1)
+def test_a_task_is_easy_above_50_points_and_medium_from_25():
+    scores = {"a": [40.0, 60.2], "b": [50.0], "c": [25.0], "d": [24.9]}
+    assert rank_difficulty(scores) == {"a": "easy", "b": "medium", "c": "medium", "d": "hard"}
 
 
 def score(task="T", model="m", seed=0, checkpoint="last", f1=50.0, evaluator="probe"):

@@ -363,7 +363,7 @@ def _load_templates() -> jinja2.Environment:
 
 def _render_template(template: str, what: str, **values: object) -> str:
     """What no text file can hold (half a character) becomes a question mark."""
-    script, style = (_read_template(name) for name in ("browse.js", "browse.css"))
+    script, style = ((TEMPLATES / "browse" / name).read_text(encoding="utf-8") for name in ("browse.js", "browse.css"))
     page = (
         _load_templates()
         .get_template(template)
@@ -387,10 +387,6 @@ def address_of(facets: Mapping[str, str], page: str = "") -> str:
     'browse.html#system=lstm+0&agreement=split'
     """
     return f"{page}#{urlencode(facets)}"
-
-
-def _read_template(name: str) -> str:
-    return (TEMPLATES / "browse" / name).read_text(encoding="utf-8")
 
 
 def _list_facets(answer: BrowseAnswer) -> Iterator[tuple[str, str, Sequence[tuple[str, str]]]]:

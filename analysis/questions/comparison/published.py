@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
-
-from seedvote.dialogue.formulas.difficulty import RECURRENT, rank_difficulty
 
 TABLE = Path(__file__).with_name("published_scores.csv")
 CHECKPOINTS = ("untrained", "last", "best_bleu", "best_rouge", "best_meteor", "best_bert")
@@ -37,17 +33,6 @@ class Published:
         return sd_from_printed(self.printed)
 
 
-@dataclass(frozen=True, slots=True)
-class DifficultyGroup:
-    """Mean and SD (n-1) across the tasks of one difficulty group, for one model."""
-
-    model: str
-    group: str
-    tasks: tuple[str, ...]
-    mean: float
-    sd: float
-
-
 def sd_from_printed(printed: float) -> float:
     """SD in points from 100 x variance of F1 in [0, 1].
 
@@ -68,26 +53,4 @@ def read_published() -> list[Published]:
         for row in rows
         for name in CHECKPOINTS
         if row[f"{name}_f1"]
-    ]
-
-
-def difficulty_of_tasks(scores: Sequence[Published]) -> dict[str, str]:
-    """Task -> easy, medium or hard, by the mean untrained F1 of the four recurrent models on MultiWOZ."""
-    untrained: dict[str, list[float]] = {}
-    for score in scores:
-        if score.corpus == "multiwoz" and score.checkpoint == "untrained" and score.model in RECURRENT:
-            untrained.setdefault(score.task, []).append(score.f1)
-    return rank_difficulty(untrained)
-
-
-def difficulty_groups(scores: Sequence[Published], *, checkpoint: str = "best_bleu") -> list[DifficultyGroup]:
-    """The papers' table of difficulty groups from the scores of one checkpoint."""
-    group_of = difficulty_of_tasks(scores)
-    cells: dict[tuple[str, str], dict[str, float]] = {}
-    for score in scores:
-        if score.corpus == "multiwoz" and score.checkpoint == checkpoint:
-            cells.setdefault((score.model, group_of[score.task]), {})[score.task] = score.f1
-    return [
-        DifficultyGroup(model, group, tuple(sorted(f1)), fmean(f1.values()), stdev(f1.values()))
-        for (model, group), f1 in cells.items()
     ]

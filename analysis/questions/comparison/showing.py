@@ -179,13 +179,11 @@ def people_table(people: Sequence[ChoosingPeople]) -> Table:
 def order_tables(orders: Sequence[ComparedOrder]) -> tuple[Table, ...]:
     """The orders; of very many the closest, and all in a folded table."""
     is_long = len(orders) > MOST_ROWS
-    rows = [_order_cells(row) for row in (sorted(orders, key=_measure_difference) if is_long else orders)]
+    rows = [
+        _order_cells(row) for row in (sorted(orders, key=lambda row: abs(row.order.difference)) if is_long else orders)
+    ]
     caption = "Chance that a re-run reverses the order of two architectures, by what is new"
     return in_short(Table(ORDER_HEAD, rows, caption), "orders", "with the smallest difference")
-
-
-def _measure_difference(row: ComparedOrder) -> float:
-    return abs(row.order.difference)
 
 
 def _order_cells(row: ComparedOrder) -> tuple[str, ...]:

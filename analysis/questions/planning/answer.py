@@ -350,7 +350,7 @@ def measure_crowd(contrasts: Sequence[Contrast], clusters: str = "auto") -> Assu
         return float(np.average(values, weights=weights))
 
     shared = [_shared_codes(contrast, ways) for contrast, ways in zip(several, by, strict=True)]
-    sizes = {name: mean([_cluster_size(codes[name]) for codes in shared]) for name in shared[0]}
+    sizes = {name: mean([len(codes[name]) / kish(codes[name]) for codes in shared]) for name in shared[0]}
     per_rater = mean([len(codes["rater"]) / count_groups(codes["rater"]) for codes in shared])
     icc = _estimate_correlations(scores, shared)
     return Assumptions(
@@ -377,11 +377,6 @@ def _shared_codes(contrast: Contrast, by: Mapping[str, Ints]) -> dict[str, Ints]
     votes = contrast.votes
     wider = next((codes for name, codes in by.items() if name in ("dialogue", "item")), votes.pair)
     return {"pair": votes.pair, "dialogue": wider, "rater": by.get("rater", np.arange(len(votes)))}
-
-
-def _cluster_size(codes: Ints) -> float:
-    """Votes in the cluster of a vote, on average: sum n^2 / sum n, which is what a design effect goes by."""
-    return len(codes) / kish(codes)
 
 
 def _estimate_correlations(scores: Sequence[Floats], shared: Sequence[Mapping[str, Ints]]) -> dict[str, float]:

@@ -38,7 +38,7 @@ SMALL = 8.0  # points
 def laws_figure(answer: TiesAnswer) -> Figure:
     """Above, the tie distributions as the paper draws them; below, sets of that size drawn by each unit."""
     upper, lower = 1.72, 0.48 * len(answer.units)
-    labels = [_unit_label(curve) for curve in answer.units]
+    labels = ["by " + curve.name.replace("+", " and ") for curve in answer.units]
     left = max(0.08, 0.03 + max(measure_block(label, LABEL) for label in labels) / WIDTH)
     names = _curve_names(answer)
     name_width = max(measure_block(name, LABEL) for name in (HEAD, *(name for name, _ in names)))
@@ -171,10 +171,6 @@ def _units_title(answer: TiesAnswer) -> str:
     *first, last = [name for name in UNITS if name in known] or ["vote"]
     how = "with replacement" if answer.units[0].replace else "drawn"
     return f"Sets from all votes, {how} by {', '.join(first)}{' or ' if first else ''}{last}"
-
-
-def _unit_label(curve: Curve) -> str:
-    return "by " + curve.name.replace("+", " and ")
 
 
 def _name_lines(axes: Axes) -> None:
