@@ -7,19 +7,23 @@ which take every answer as independent.
 People less a model is paired by question: each answer counts as the person's hit less the model's mean over seeds. Its
 error is that of votes, crossed by dialogue and rater, with the variance between training seeds, as in
 `stats/mean_over_seeds.py`. Interval and p are of one t distribution, so they never disagree.
+
+Lowe et al. (2016) print the people's half of Table 2 as a share with 1.96 sqrt(p (1 - p) / n), and a star where
+n min(p, 1 - p) < 5, too few for that formula. So n = 1.96^2 p (1 - p) / h^2 follows from the cell, and the star from n.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.questions.choice.published import half_width, too_few, wilson
 from seedvote.analysis.showing.words import count
 from seedvote.analysis.stats.disparity import Disparity, compare_groups
 from seedvote.analysis.stats.intervals import Interval, bound_mean, mean_interval
@@ -38,6 +42,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 METRICS = (FIRST, SECOND)
 ALL = "all people"
+TABLE = Path(__file__).with_name("published_choice.csv")
+Z = 1.96
+FEWEST_EXPECTED = 5  # of the rarer outcome, below which the formula is starred
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,3 +370,61 @@ def _count_participants(
         hidden += len(small)
         rows += [(name, text, number) for text, number in people.items() if text not in small]
     return tuple(rows), hidden
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCell:
+    """One cell: a share in parts of one, its half-width, and whether it has the star in print."""
+
+    group: str
+    corpus: str
+    metric: str
+    share: float
+    half: float
+    starred: bool
+
+    @property
+    def implied(self) -> int:
+        """The number of answers from which the half-width follows."""
+        return round(Z**2 * self.share * (1 - self.share) / self.half**2)
+
+
+def published_cells() -> tuple[PublishedCell, ...]:
+    """The cells in the order of the paper."""
+    with TABLE.open(encoding="utf-8") as file:
+        return tuple(
+            PublishedCell(
+                row["group"],
+                row["corpus"],
+                row["metric"],
+                float(row["percent"]) / 100,
+                float(row["half_width"]) / 100,
+                row["starred"] == "1",
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def half_width(share: float, n: int) -> float:
+    """The paper's half-width of a share."""
+    return Z * math.sqrt(share * (1 - share) / n)
+
+
+def too_few(share: float, n: int) -> bool:
+    """The paper's star: the rarer outcome is expected fewer than five times.
+
+    >>> too_few(0.94, 80), too_few(0.884, 80)
+    (True, False)
+    """
+    return n * min(share, 1 - share) < FEWEST_EXPECTED
+
+
+def wilson(share: float, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of n independent answers; it never leaves 0 to 1.
+
+    >>> tuple(round(end, 3) for end in wilson(0.984, 83))
+    (0.929, 0.997)
+    """
+    centre, reach = share + Z**2 / (2 * n), Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n * n))
+    low, high = (centre - reach) / (1 + Z**2 / n), (centre + reach) / (1 + Z**2 / n)
+    return max(low, 0.0), min(high, 1.0)

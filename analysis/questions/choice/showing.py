@@ -7,8 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from seedvote.analysis.questions.choice.answer import ALL, METRICS, ChoiceAnswer, ChoiceRow, ShareCell, answer
-from seedvote.analysis.questions.choice.published import published_cells, too_few
+from seedvote.analysis.questions.choice.answer import (
+    ALL,
+    METRICS,
+    ChoiceAnswer,
+    ChoiceRow,
+    ShareCell,
+    answer,
+    published_cells,
+    too_few,
+)
 from seedvote.analysis.showing.page import QUARTERS, Axis, Reported, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table

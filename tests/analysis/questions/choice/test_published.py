@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from seedvote.analysis.questions.choice.published import half_width, published_cells, too_few, wilson
+from seedvote.analysis.questions.choice.answer import half_width, published_cells, too_few, wilson
 
 
 def test_the_rule_gives_exactly_the_two_starred_cells():
