@@ -37,7 +37,7 @@ from seedvote.generation.metrics.embedding import Yardstick, learned_words, loca
 from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts, f_measure, meteor_score, rouge_l_counts
 from seedvote.generation.models.interface import DialogueModel, summed_cross_entropy
 from seedvote.generation.numbering import Data, Numbered
-from seedvote.generation.speaking.agent import Spoken, joint_accuracy, speaker_of
+from seedvote.generation.speaking.agent import Speaker, Spoken, joint_accuracy
 from seedvote.generation.vocabulary import PAD
 
 # Trains one architecture under one seed: teacher forcing, Adam, cross-entropy over real tokens, clipped gradients.
@@ -413,7 +413,10 @@ def validation_texts(
     model: DialogueModel, data: Data, device: torch.device
 ) -> tuple[list[Spoken], list[tuple[list[str], list[str]]]]:
     """What a model answers to every validation context, greedily, and the words of each answer and its reference."""
-    answers, spell = speaker_of(model, data, device).answer_validation(data.valid), data.vocabulary.spell
+    answers, spell = (
+        Speaker(model, data.speech, data.vocabulary, device).answer_validation(data.valid),
+        data.vocabulary.spell,
+    )
     texts = [
         (spell(answer.tokens), spell(row.target[row.unscored[1] : -1]))
         for answer, row in zip(answers, data.valid, strict=True)

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.records import Pair, Response
     from seedvote.dialogue.seeds import child_seed
     from seedvote.dialogue.signature import signature
-    from seedvote.generation.pairs.pairing import (
+    from seedvote.generation.pairing import (
         against_reference,
         answers_of,
         chosen_decoding,
@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> None:
     if args.people:
         _ask_who_wrote(args.study / "hit.toml")
     if args.preview:
-        from seedvote.generation.pairs.pairing import write_page
+        from seedvote.generation.pairing import write_page
 
         write_page(args.study / "pairs.html", pairs, recipe)
         print(f"Preview: {args.study / 'pairs.html'}")
@@ -142,7 +142,7 @@ def _pair_two_systems(text: str, responses: list[Response]) -> list[str]:
 
 
 def _choose_model(name: str, responses: list[Response], known: dict[str, Example]) -> str:
-    from seedvote.generation.pairs.pairing import seed_bleus
+    from seedvote.generation.pairing import seed_bleus
 
     if name != "auto":
         if name not in (legal := sorted({response.model for response in responses})):
@@ -160,7 +160,7 @@ def _reviewed_checks(args: argparse.Namespace, corpus: Corpus) -> list[Pair]:
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.records import Pair
     from seedvote.dialogue.signature import signature
-    from seedvote.generation.pairs.pairing import sanity_checks
+    from seedvote.generation.pairing import sanity_checks
 
     path = args.study / "checks.jsonl"
     if path.exists():

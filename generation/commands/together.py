@@ -39,8 +39,15 @@ def run(args: argparse.Namespace) -> None:
     from seedvote.dialogue.files import read_records, write_records
     from seedvote.dialogue.records import Response, ResponseSet
     from seedvote.dialogue.signature import signature
-    from seedvote.generation.pairs.pairing import answers_of, chosen_decoding, of_checkpoint, sanity_checks
-    from seedvote.generation.pairs.together import response_sets, sets_of_checks, systems_of
+    from seedvote.generation.pairing import (
+        answers_of,
+        chosen_decoding,
+        of_checkpoint,
+        response_sets,
+        sanity_checks,
+        sets_of_checks,
+        systems_of,
+    )
     from seedvote.generation.same_corpus import check_utterances
 
     refuse_below(args, contexts=1, checks=0)

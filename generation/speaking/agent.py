@@ -24,7 +24,7 @@ from seedvote.generation.decoding import (
     write_responses,
 )
 from seedvote.generation.models.interface import DialogueModel
-from seedvote.generation.numbering import Data, Numbered
+from seedvote.generation.numbering import Numbered
 from seedvote.generation.speaking.speech import (
     END,
     LONGEST_BELIEF,
@@ -165,8 +165,3 @@ def joint_accuracy(rows: Sequence[Numbered], answers: Sequence[Spoken]) -> float
         answer.belief == tuple(row.target[: row.unscored[0] - 1]) for row, answer in zip(rows, answers, strict=True)
     ]
     return sum(right) / len(right)
-
-
-def speaker_of(model: DialogueModel, data: Data, device: torch.device) -> Speaker:
-    """A model in training, as it would answer."""
-    return Speaker(model, data.speech, data.vocabulary, device)

@@ -76,7 +76,7 @@ ROOMS = {
         "speaking": {"decoding", "models", "numbering", "vocabulary"},
         "models": {"batches", "vocabulary"},
         "metrics": {"batches", "decoding", "models", "numbering", "vocabulary"},
-        "pairs": {"metrics", "vocabulary"},
+        "pairing": {"metrics", "vocabulary"},
         "imports": {"decoding", "numbering", "ranking", "same_corpus", "sampling"},
     },
     "probes": {"tasks": set(), "classifiers": {"scoring", "tasks"}},

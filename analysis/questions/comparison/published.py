@@ -30,16 +30,7 @@ class Published:
     @property
     def sd(self) -> float:
         """SD over three seeds, in points."""
-        return sd_from_printed(self.printed)
-
-
-def sd_from_printed(printed: float) -> float:
-    """SD in points from 100 x variance of F1 in [0, 1].
-
-    >>> round(sd_from_printed(10.39), 1)
-    32.2
-    """
-    return 10 * math.sqrt(printed)
+        return 10 * math.sqrt(self.printed)
 
 
 def read_published() -> list[Published]:

@@ -8,7 +8,7 @@ responses as they are: whoever writes longer because there is more to say loses 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -258,8 +258,3 @@ def spell_names(adjusted: Adjusted) -> str:
     """The covariates as a list in words."""
     *others, last = [effect.name for effect in adjusted.effects]
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def adjusted_document(adjusted: Adjusted) -> dict[str, Any]:
-    """The key `adjusted` of `--json`."""
-    return asdict(adjusted)

@@ -25,7 +25,7 @@ from seedvote.analysis.questions.preference.answer import (
     answer,
     answer_groups,
 )
-from seedvote.analysis.questions.preference.covariates import adjusted_answer, adjusted_document, adjusted_parts
+from seedvote.analysis.questions.preference.covariates import adjusted_answer, adjusted_parts
 from seedvote.analysis.questions.preference.models import (
     careful_document,
     careful_sentences,
@@ -815,7 +815,7 @@ def preference(
         names = [covariates] if isinstance(covariates, str) else list(covariates)
         adjusted = adjusted_answer(matches, preferences.ranking, names, path.parent, known_pairs, clusters)
         blocks[-1:-1] = adjusted_parts(adjusted)
-        numbers["adjusted"] = to_plain(adjusted_document(adjusted))
+        numbers["adjusted"] = to_plain(asdict(adjusted))
     return Result(numbers, blocks, lambda: row_figures(preferences), told_of_reading(matches.votes))
 
 

@@ -15,7 +15,6 @@ from seedvote.dialogue.corpora.toy.talk import Talk
 from seedvote.dialogue.corpora.toy.wording import (
     PLACE_PLURALS,
     WHAT,
-    capitalise_name,
     count_things,
     describe_booking,
     describe_thing,
@@ -54,7 +53,7 @@ def _ask_by_name(talk: Talk, goal: Goal) -> world.DatabaseRow:
     talk.greet_first()
     talk.say(
         "user.open.name",
-        name=capitalise_name(row["name"]),
+        name=row["name"].title(),
         kind="place" if goal.domain == "attraction" else goal.domain,
     )
     talk.believe(goal.domain, goal.info)
@@ -143,17 +142,17 @@ def _offer_places(talk: Talk, goal: Goal, rows: Rows) -> tuple[world.DatabaseRow
     row = talk.one_of(rows)
     alternatives = [place for place in rows if place is not row]
     if not alternatives:
-        talk.say("system.one", name=capitalise_name(row["name"]))
+        talk.say("system.one", name=row["name"].title())
         talk.act(f"{goal.title}-Inform", {"name": row["name"], "choice": "1"})
     elif talk.chance(0.2):
         second = talk.one_of(alternatives)
-        talk.say("system.select", name=capitalise_name(row["name"]), other=capitalise_name(second["name"]))
+        talk.say("system.select", name=row["name"].title(), other=second["name"].title())
         talk.act(f"{goal.title}-Select", {"name": row["name"]})
         talk.act(f"{goal.title}-Select", {"name": second["name"]})
         talk.end_turn()
         return row, [second]
     else:
-        talk.say("system.recommend", name=capitalise_name(row["name"]))
+        talk.say("system.recommend", name=row["name"].title())
         talk.act(f"{goal.title}-Recommend", {"name": row["name"]})
     if talk.chance(0.4):
         _tell_facts(talk, goal, row, "system.about")
@@ -166,14 +165,14 @@ def _offer_places(talk: Talk, goal: Goal, rows: Rows) -> tuple[world.DatabaseRow
 def _agree_on_place(talk: Talk, goal: Goal, row: world.DatabaseRow, alternatives: Rows) -> world.DatabaseRow:
     """The user picks one of two places, or now and then asks for another one; the turn stays open."""
     if f"{goal.title}-Select" in talk.log[-1]["dialog_act"]:
-        talk.say("user.choose", name=capitalise_name(row["name"]))
+        talk.say("user.choose", name=row["name"].title())
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
     elif alternatives and talk.chance(0.15):
         talk.say("user.another")
         talk.act(f"{goal.title}-Request", {"name": "?"})
         talk.end_turn()
         row = talk.one_of(alternatives)
-        talk.say("system.another", name=capitalise_name(row["name"]))
+        talk.say("system.another", name=row["name"].title())
         talk.act(f"{goal.title}-Inform", {"name": row["name"]})
         talk.end_turn()
     return row
@@ -186,7 +185,7 @@ def _tell_facts(talk: Talk, goal: Goal, row: world.DatabaseRow, key: str) -> Non
     ]
     facts = {slot: row[slot] for slot in INFO[goal.domain] if slot in slots or slot == "type"}
     goal.reqt = [slot for slot in goal.reqt if slot not in facts]
-    talk.say(key, name=capitalise_name(row["name"]), about=describe_thing(goal.domain, facts, rng=talk.rng))
+    talk.say(key, name=row["name"].title(), about=describe_thing(goal.domain, facts, rng=talk.rng))
     talk.act(f"{goal.title}-Inform", facts)
 
 

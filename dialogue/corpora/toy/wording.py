@@ -47,7 +47,7 @@ def count_things(slot: str, value: str) -> str:
         return "1 person" if value == "1" else f"{value} people"
     if slot == "stay":
         return "1 night" if value == "1" else f"{value} nights"
-    return capitalise_name(value) if slot in ("day", "departure", "destination", "food") else value
+    return value.title() if slot in ("day", "departure", "destination", "food") else value
 
 
 def as_written(slot: str, value: str) -> str:
@@ -55,11 +55,6 @@ def as_written(slot: str, value: str) -> str:
     if slot == "postcode":
         return value.upper()
     return value.title() if slot in ("address", "food") else value
-
-
-def capitalise_name(name: str) -> str:
-    """A name or a day with capitals."""
-    return name.title()
 
 
 def price_adjective(value: str) -> str:
@@ -121,7 +116,7 @@ def _journey_words(domain: str, slots: Mapping[str, str]) -> list[str]:
     words = [domain]
     for slot, preposition in (("departure", "from"), ("destination", "to"), ("day", "on")):
         if slot in slots:
-            words += [preposition, capitalise_name(slots[slot])]
+            words += [preposition, slots[slot].title()]
     if "leaveAt" in slots:
         words += ["leaving after", slots["leaveAt"]]
     if "arriveBy" in slots:
@@ -134,7 +129,7 @@ def describe_booking(slots: Mapping[str, str]) -> str:
     words = [count_things(slot, slots[slot]) for slot in ("people", "stay") if slot in slots]
     text = joined_with_and(words) if words else ""
     if "day" in slots:
-        text += f" {'from' if 'stay' in slots else 'on'} {capitalise_name(slots['day'])}"
+        text += f" {'from' if 'stay' in slots else 'on'} {slots['day'].title()}"
     if "time" in slots:
         text += f" at {slots['time']}"
     return text.strip().removeprefix("on ").removeprefix("at ")
@@ -158,7 +153,7 @@ def say_instead(slot: str, value: str) -> str:
         "internet": "one with wifi" if value == "yes" else "one without wifi",
         "parking": "one with parking" if value == "yes" else "one without parking",
     }
-    return shapes.get(slot) or capitalise_name(value)
+    return shapes.get(slot) or value.title()
 
 
 def with_article(name: str) -> str:
@@ -167,4 +162,4 @@ def with_article(name: str) -> str:
     >>> with_article("copper lodge"), with_article("ashmere")
     ('the Copper Lodge', 'Ashmere')
     """
-    return capitalise_name(name) if name in (TOWN, *TOWNS) else f"the {capitalise_name(name)}"
+    return name.title() if name in (TOWN, *TOWNS) else f"the {name.title()}"

@@ -1,4 +1,8 @@
-"""Pairs for raters, the sanity checks among them, and a page to read all of them before anyone is asked."""
+"""Pairs and sets of responses for raters, the sanity checks among them, and a page to read all pairs beforehand.
+
+In a set several systems answer the same context at once, or each response stands alone. In every set the systems stand
+in one order; in which order raters see them is the server's to balance.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,14 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from itertools import combinations, product
+from itertools import combinations, cycle, islice, product
 from pathlib import Path
 from statistics import stdev
 
 from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import atomic
-from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, Utterance
+from seedvote.dialogue.records import Candidate, Pair, PairKind, Response, ResponseSet, Utterance
 from seedvote.dialogue.seeds import child_random, child_seed
 from seedvote.dialogue.tokens import detokenize, normalize, telling_words, tokenize
 from seedvote.dialogue.validity import shown_key
@@ -25,7 +29,7 @@ from seedvote.generation.metrics.overlap import add_counts, bleu2, bleu_counts
 # Real pairs and within-seed controls use the same sampled decoding, so that the two kinds differ in the seed alone.
 # Which response is `a` is drawn for each pair; pair ids say nothing about what a pair is.
 
-NO_SEED = -1
+_NO_SEED = -1
 Answers = Mapping[tuple[int, int], Mapping[str, Response]]  # (seed, draw) -> item -> response
 
 
@@ -93,7 +97,7 @@ def answers_of(responses: Sequence[Response], model: str, decoding: str) -> dict
     answers: dict[tuple[int, int], dict[str, Response]] = {}
     for response in responses:
         if response.model == model and response.decoding == decoding:
-            seed = NO_SEED if response.seed is None else response.seed
+            seed = _NO_SEED if response.seed is None else response.seed
             answers.setdefault((seed, response.extra.get("draw", 0)), {})[response.item] = response
     return answers
 
@@ -116,7 +120,7 @@ def real_pairs(
     answers: Answers, examples: Mapping[str, Example], n: int, *, seed: int, against: Answers | None = None
 ) -> list[Pair]:
     """`n` pairs over all pairs of seeds of one architecture in turn; `against` is a system that each seed meets too."""
-    seeds = sorted({s for s, draw in answers if draw == 0 and s != NO_SEED})
+    seeds = sorted({s for s, draw in answers if draw == 0 and s != _NO_SEED})
     sides = [(answers[first, 0], answers[second, 0], f"{first}-{second}") for first, second in combinations(seeds, 2)]
     if against:
         others = sorted(s for s, draw in against if draw == 0)
@@ -140,7 +144,7 @@ def people_pairs(answers: Answers, examples: Mapping[str, Example], n: int, *, s
         for item, example in examples.items()
     }
     seeds = sorted({s for s, draw in answers if draw == 0})
-    sides = [(answers[s, 0], people, "people" if s == NO_SEED else f"{s}-people") for s in seeds]
+    sides = [(answers[s, 0], people, "people" if s == _NO_SEED else f"{s}-people") for s in seeds]
     return _alternate_sides(sides, examples, n, seed=seed)
 
 
@@ -217,7 +221,7 @@ def make_pair(
     return Pair(
         name,
         example.item,
-        context_shown(example),
+        _context_shown(example),
         a,
         b,
         kind,
@@ -228,7 +232,7 @@ def make_pair(
     )
 
 
-def context_shown(example: Example) -> tuple[Utterance, ...]:
+def _context_shown(example: Example) -> tuple[Utterance, ...]:
     """The context as a rater sees it."""
     return tuple(Utterance(turn.speaker, turn.text) for turn in example.context)
 
@@ -239,8 +243,8 @@ def context_shown(example: Example) -> tuple[Utterance, ...]:
 # scrambled, or a reference of another dialogue that shares no telling word with this one. They come from the validation
 # split (the test split where there is none), so no real pair repeats their contexts. A and B are right equally often.
 
-SHORTEST_REFERENCE = 6  # tokens of a good side: shorter ones fit anywhere
-CHECK_KINDS = ("scrambled", "off-topic")
+_SHORTEST_REFERENCE = 6  # tokens of a good side: shorter ones fit anywhere
+_CHECK_KINDS = ("scrambled", "off-topic")
 
 
 def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pair]:
@@ -256,7 +260,7 @@ def sanity_checks(examples: Sequence[Example], n: int, *, seed: int) -> list[Pai
             continue
         # The kind changes with every second pair and the right side with every pair, so each kind has both equally
         # often.
-        kind = CHECK_KINDS[(len(pairs) // 2) % 2]
+        kind = _CHECK_KINDS[(len(pairs) // 2) % 2]
         bad = _scramble_reference(example, rng) if kind == "scrambled" else _choose_off_topic(example, pool, rng)
         if bad is not None:
             used.add(example.dialogue.dialogue)
@@ -268,7 +272,7 @@ def _make_check(example: Example, bad: Candidate, kind: str, *, right: str, seed
     name = f"{child_seed(seed, 'pair', 'check', kind, example.item):016x}"
     good = reference_of(example)
     pair = Pair(
-        name, example.item, context_shown(example), good, bad, "check", False, example.dialogue.dialogue, "a", kind
+        name, example.item, _context_shown(example), good, bad, "check", False, example.dialogue.dialogue, "a", kind
     )
     return pair if right == "a" else replace(pair, a=bad, b=good, answer="b")
 
@@ -279,7 +283,7 @@ def _context_words(example: Example) -> set[str]:
 
 def _is_telling(example: Example) -> bool:
     text = example.target.text
-    return len(tokenize(text)) >= SHORTEST_REFERENCE and bool(
+    return len(tokenize(text)) >= _SHORTEST_REFERENCE and bool(
         telling_words(text) & telling_words(example.context[-1].text)
     )
 
@@ -314,7 +318,7 @@ def _draw_elsewhere(example: Example, pool: Sequence[Example], rng: random.Rando
 #
 # One file without scripts or links; texts of models are escaped, so none of them can act as markup.
 
-PREVIEW_STYLE = """
+_PREVIEW_STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222;
   overflow-wrap: anywhere; }
 article { border: 1px solid #bbb; border-radius: 6px; padding: 1rem; margin: 1rem 0; }
@@ -335,7 +339,7 @@ def preview_page(pairs: Sequence[Pair], recipe: str) -> str:
     """One self-contained HTML page; every text is shown as it is, never read as markup."""
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Pairs</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{PREVIEW_STYLE}</style>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_PREVIEW_STYLE}</style>'
         f"<h1>{len(pairs)} pairs</h1>{''.join(map(_pair_article, pairs))}<footer>{escape(recipe)}</footer></html>\n"
     )
 
@@ -353,3 +357,104 @@ def _side_html(letter: str, side: Candidate, pair: Pair) -> str:
     who = side.model if side.seed is None else f"{side.model}, seed {side.seed}, {side.checkpoint}"
     verdict = ", correct" if pair.answer == letter.lower() else ""
     return f'<div class="side">{escape(side.text)}<div class="who">{letter}: {escape(who)}{verdict}</div></div>'
+
+
+Systems = Mapping[str, Mapping[str, Response]]  # `model-seed` -> item -> its response
+
+
+def systems_of(answers: Mapping[str, Answers]) -> dict[str, Mapping[str, Response]]:
+    """Every model under each of its seeds, one draw each."""
+    return {
+        name if seed == _NO_SEED else f"{name}-{seed}": items
+        for name, of_model in answers.items()
+        for (seed, draw), items in sorted(of_model.items())
+        if draw == 0
+    }
+
+
+def response_sets(
+    systems: Systems, examples: Mapping[str, Example], contexts: int, size: int, *, seed: int, distinct: bool = False
+) -> list[ResponseSet]:
+    """Sets of `size` systems to so many contexts.
+
+    All systems at once where they are as many; each alone where `size` is 1; else every combination in turn, one a
+    context. With `distinct`, contexts are left out to which two of the set said the same.
+    """
+    shared = [item for item in examples if all(item in answers for answers in systems.values())]
+    if not shared:
+        raise InputError("No context was answered by all these systems. Run sample again, or name fewer: --models.")
+    groups = [(name,) for name in systems] if size == 1 else list(combinations(systems, size))
+    turns = cycle(child_random(seed, "groups").sample(groups, len(groups)))
+    sets: list[ResponseSet] = []
+    used = 0
+    for item in choose_contexts(shared, len(shared), seed=seed):
+        if used == contexts:
+            break
+        now = groups if size == 1 else [next(turns)]
+        new_sets = [
+            _make_set(examples[item], [candidate_of(systems[n][item]) for n in names], "real", seed=seed)
+            for names in now
+        ]
+        if distinct and any(
+            len({r.text for r in response_set.responses}) < len(response_set.responses) for response_set in new_sets
+        ):
+            continue
+        sets, used = sets + new_sets, used + 1
+    if not sets:
+        raise InputError("In every context two systems said the same. Leave out --distinct, and let ranks be equal.")
+    return sets
+
+
+def _make_set(
+    example: Example, responses: Sequence[Candidate], kind: PairKind, *, seed: int, answer: str | None = None
+) -> ResponseSet:
+    """A set of these responses; its id says nothing about what it is."""
+    who = [f"{response.model}-{response.seed}" for response in responses]
+    return ResponseSet(
+        set=f"{child_seed(seed, 'set', kind, example.item, *who):016x}",
+        item=example.item,
+        context=_context_shown(example),
+        responses=responses,
+        kind=kind,
+        identical=len({shown_key(response) for response in responses}) == 1 < len(responses),
+        dialogue=example.dialogue.dialogue,
+        answer=answer,
+    )
+
+
+def sets_of_checks(checks: Sequence[Pair], size: int, *, seed: int) -> list[ResponseSet]:
+    """Sanity checks of pairs as checks of sets: the good response and bad ones, of which it must be above all.
+
+    One that stands alone must be rated in its half of the scale, high and low in turn. The further bad ones are good
+    responses of other checks, which answer other dialogues.
+    """
+    sets = []
+    for number, pair in enumerate(checks):
+        good, bad = (pair.a, pair.b) if pair.answer == "a" else (pair.b, pair.a)
+        if size == 1:
+            responses, answer = ([bad], "low:0") if number % 2 else ([good], "high:0")
+        else:
+            strays = [
+                (other_check.a if other_check.answer == "a" else other_check.b).text
+                for other_check in _rotate_checks(checks, number)
+            ]
+            further_texts = list(
+                islice((text for text in dict.fromkeys(strays) if text not in (good.text, bad.text)), size - 2)
+            )
+            if len(further_texts) < size - 2:
+                raise InputError(
+                    f"{len(checks)} checks are too few for sets of {size}: their bad responses are others'"
+                    f" good ones. Ask for {size} or more: --checks."
+                )
+            responses = [bad, *(Candidate(text, "off-topic", None, "reference") for text in further_texts)]
+            place = child_random(seed, "place", pair.pair).randrange(size)
+            responses, answer = [*responses[:place], good, *responses[place:]], f"best:{place}"
+        same = len({other_check.text for other_check in responses}) == 1 < len(responses)
+        name = f"{child_seed(seed, 'set', 'check', pair.pair):016x}"
+        sets.append(ResponseSet(name, pair.item, pair.context, responses, "check", same, pair.dialogue, answer))
+    return sets
+
+
+def _rotate_checks(checks: Sequence[Pair], number: int) -> list[Pair]:
+    """The other checks, beginning after this one: of other dialogues, since each dialogue makes one."""
+    return [*checks[number + 1 :], *checks[:number]]

@@ -8,8 +8,7 @@ from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Response, Turn
 from seedvote.dialogue.validity import complaint
-from seedvote.generation.pairs.pairing import sanity_checks
-from seedvote.generation.pairs.together import response_sets, sets_of_checks, systems_of
+from seedvote.generation.pairing import response_sets, sanity_checks, sets_of_checks, systems_of
 
 WORDS = ["museum", "restaurant", "hospital", "airport", "library", "theatre", "station", "harbour", "castle", "market"]
 

@@ -10,7 +10,7 @@ from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Candidate, Dialogue, Pair, Response, Turn, Utterance
 from seedvote.dialogue.tokens import normalize, telling_words, tokenize
-from seedvote.generation.pairs.pairing import (
+from seedvote.generation.pairing import (
     against_reference,
     answers_of,
     choose_contexts,
