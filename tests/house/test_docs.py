@@ -35,7 +35,7 @@ NOT_RUN = {
     r"--labels politeness": "needs labels of one's own; tests/probes/tasks/test_own.py has some",
     r"--base ": "needs a pretrained model; tests/generation/test_pretrained.py makes tiny ones and runs the whole line",
     r"--hugging-face ": "needs a model; tests/generation/imports make tiny ones",
-    r"analysis judge": "needs verdicts; tests/analysis/test_judge.py makes them",
+    r"analysis judge": "needs verdicts; tests/analysis/questions/test_judge.py makes them",
     r"runs/agents": "trains agents; tests/generation/speaking and tests/probes/commands run them on small studies",
     r"evaluators task": "needs predictions; tests/evaluators make and read them",
     r"evaluators discriminate": "needs 50 dialogues; tests/evaluators/commands run it on them",
