@@ -38,7 +38,10 @@ LAPTOP = (
     "docs/results/multiwoz.md, 2,000 dialogues, our own protocol; the papers' size: not run (examples/multiwoz_full.sh)"
 )
 PERSONA = "docs/results/personachat.md, a laptop's size, our own protocol"
-MLP = "not run: docs/results/multiwoz.md and docs/results/personachat.md have the logistic classifier"
+MLP = (
+    "tests: on small data; not run on these corpora, where it is fitted three times for each task and encoder: "
+    "docs/results/multiwoz.md and docs/results/personachat.md have the logistic classifier"
+)
 AGENTS = "docs/results/agents.md, the built-in corpus"
 PAPERS = (
     Paper(
@@ -98,7 +101,7 @@ PAPERS = (
                 "Tables 9 to 11",
                 "scores by the metric that selected the checkpoint",
                 "python -m probes papers STUDY",
-                "not run",
+                PERSONA + ", two seeds",
             ),
             PaperItem(
                 "Table 12",
@@ -158,7 +161,8 @@ PAPERS = (
                 "dual encoder",
                 "the row of the model, at the paper's settings",
                 "python -m evaluators choose STUDY --dual-encoder 0,1,2 --paper",
-                "not run at the paper's size: its corpora are not here",
+                "not run: its corpora are not here, and on MultiWOZ an epoch takes about an hour of one core "
+                "(docs/choose.md)",
             ),
         ),
     ),
@@ -236,15 +240,17 @@ PAPERS = (
             ),
             PaperItem(
                 "intent and act accuracy",
-                "of predictions that name intents and acts; our own agents name none",
+                "of predictions that name intents and acts, or of a model asked with --name-fields intents,acts",
                 "python -m evaluators task FILE --corpus CORPUS",
-                "docs/task.md, a bag of words on MultiWOZ 2.1; the paper's own splits are private",
+                "docs/task.md, a bag of words on MultiWOZ 2.1; tests: a scripted chat server on the built-in corpus; "
+                "no published predictions name any, and the paper's own splits are private",
             ),
             PaperItem(
                 "Figure 3",
                 "corpus against human evaluation",
                 "python -m analysis compare STUDY",
-                "docs/results.md, MarCo's public votes on three systems; no votes on our own agents",
+                "docs/results.md, MarCo's public votes on three systems; not on our own agents: people have not voted "
+                "on them, and simulated votes would show what was simulated",
             ),
         ),
     ),
