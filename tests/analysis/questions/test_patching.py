@@ -58,7 +58,11 @@ def test_what_is_done_is_kept_and_other_plans_are_patched_anew(study):
     assert "0 of 2 files were already there" in say(f"generation patched {study} --jobs 1")[1]
     # Files of the task that is no longer planned stay, and are not shown.
     assert len(list((study / "patched").glob("*/UtteranceLoc.parquet"))) == 2
-    assert {row["task"] for row in patching(study).document["rows"]} == {"IsMultiTopic"}
+    found = patching(study)
+    assert {row["task"] for row in found.document["rows"]} == {"IsMultiTopic"}
+    # One dialogue has another label, so nobody knows what another source would do.
+    assert {row["effect"]["low"] for row in found.document["rows"]} == {None}
+    assert "No interval is known" in str(found) and "nan" not in str(found)
 
 
 def test_other_texts_are_patched_anew_and_lost_contexts_refused(study, tmp_path):
