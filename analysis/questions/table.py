@@ -453,13 +453,14 @@ one (--question).
 Compare systems that people ranked, several at a time: mean ranks, and every two systems within the same rankings.
 
 Takes the ratings.jsonl of a study of response sets, or any table with one row a rank (columns rank, system, item,
-rater). Rank 1 is the best; equals share the mean of their ranks. The comparisons that one ranking implies are one
-answer of one rater, so the intervals allow for items and raters and never take them as independent votes. Several
-questions are analysed one by one (--question).
+rater) or one column a system (--systems ours,theirs). Rank 1 is the best; equals share the mean of their ranks. The
+comparisons that one ranking implies are one answer of one rater, so the intervals allow for items and raters and never
+take them as independent votes. Several questions are analysed one by one (--question).
 """,
         home="ratings.showing",
         options=(
             Option("table", "ranks: CSV, JSON, Excel, Parquet, ...; or a STUDY", metavar="FILE", kind=Path),
+            Option("--systems", "one column a system: their names", "", "S1,S2,...", convert=split_names),
             Option("--columns", "rank, system, item, rater, dialogue", "", "OURS=THEIRS,...", convert=read_columns),
             Option("--question", "which of several questions", "", "NAME"),
             draws("draw the mean ranks: STEM.png and STEM.pdf"),

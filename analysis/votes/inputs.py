@@ -210,11 +210,12 @@ def ratings_of(
     return reader(_rated_in(data), Stated(names, words, "", Path(wide) if wide else None, question), systems)
 
 
-def ranks_of(data: Any, *, columns: Names = (), question: str = "") -> RatingsTable:
+def ranks_of(data: Any, systems: Sequence[str] = (), *, columns: Names = (), question: str = "") -> RatingsTable:
     """Ranks of the same: a rank stands where a score does."""
     from seedvote.analysis.votes.ratings import read_ratings
 
-    return read_ratings(_rated_in(data), Stated(meanings(columns, "--columns"), question=question), ranks=True)
+    stated = Stated(meanings(columns, "--columns"), question=question)
+    return read_ratings(_rated_in(data), stated, systems, ranks=True)
 
 
 def _rated_in(data: Any) -> Path | RawTable:

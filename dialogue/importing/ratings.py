@@ -7,6 +7,7 @@ are votes (`rankings.py`); a column of ranks beside one of systems is read here.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,7 +23,7 @@ from seedvote.dialogue.importing.columns import (
 from seedvote.dialogue.importing.reading import IGNORED, Stated, no_votes, take_one_question
 from seedvote.dialogue.importing.scores_of_sides import SIDES, melt_scores, name_systems_of_places, split_scores
 from seedvote.dialogue.importing.shaping import melt_survey
-from seedvote.dialogue.importing.tools import RANKS, SCORES, SYSTEMS
+from seedvote.dialogue.importing.tools import RANKS, SCORES, SYSTEMS, are_ranks
 from seedvote.dialogue.importing.words import fold_name
 from seedvote.dialogue.judges import JUDGE, door_of, find_judges, folded_name, is_judge_name, judges_rating
 from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text, flatten_table, from_rows, with_points
@@ -71,7 +72,8 @@ def read_rating_rows(table: RawTable, stated: Stated, systems: Sequence[str] = (
     elif systems:
         table.check_columns(systems)
         of_row = {name: [name] * len(table) for name in systems}
-        table, form = melt_scores(table, of_row, items=KNOWN["item"]), "ratings, one column a system"
+        table, form = melt_scores(table, of_row, items=KNOWN["item"]), f"{form}, one column a system"
+        table = table.with_columns(rank=table.columns["score"]) if ranks else table
     elif (sides := split_scores(table, stated.columns)) is not None:
         table, form, stated = sides, "ratings, one column a response", _without_sides(stated)
     else:
@@ -86,7 +88,7 @@ def read_rating_rows(table: RawTable, stated: Stated, systems: Sequence[str] = (
     _refuse_judges(table, names, cells.get("rater", ()))
     score = [_read_number(table, row, cell, stated.values) for row, cell in enumerate(table.columns[names["score"]])]
     if not ranks and stated.columns.get("rank") != IGNORED:
-        _ask_whether_ranks(table, names, cells, score)
+        _ask_whether_ranks(table, names, cells, score, systems)
     return Ratings(table, names, cells, score, f"{form}{question}", dropped)
 
 
@@ -164,20 +166,23 @@ def _refuse_other_scale(table: RawTable, score: str, option: str) -> None:
 
 
 def _ask_whether_ranks(
-    table: RawTable, names: Mapping[str, str], cells: Mapping[str, list[str]], score: Sequence[float]
+    table: RawTable,
+    names: Mapping[str, str],
+    cells: Mapping[str, list[str]],
+    score: Sequence[float],
+    systems: Sequence[str],
 ) -> None:
-    """Scores that are 1 to k on every item, each once, may be ranks, of which 1 is the best: then the loser leads."""
+    """Scores that are the ranks of their systems on every item may be ranks, 1 the best: then the loser leads."""
     sheets: dict[tuple[str, str], list[float]] = {}
     for row, item in enumerate(cells["item"]):
         sheets.setdefault((item, cells["rater"][row] if "rater" in cells else ""), []).append(score[row])
-    several = [sorted(scores) for scores in sheets.values() if len(scores) > 1]
-    is_ranks = len(several) > 4 and all(scores == [k + 1 for k in range(len(scores))] for scores in several)
-    if not (is_ranks or "rank" in plain_name(names["score"]).split("_")):
+    if not (are_ranks(sheets.values()) or "rank" in plain_name(names["score"]).split("_")):
         return
-    raise HoldsRanks(
-        f"{table.path}: the scores of every item in {names['score']} are 1, 2, ..., each once, as ranks are. If they "
-        f"are ranks, 1 the best: python -m analysis ranks {table.path} --columns rank={names['score']}. If they are "
-        "ratings: --columns rank=-"
+    how = ("--systems", ",".join(systems)) if systems else ("--columns", f"rank={names['score']}")
+    command = shlex.join(["python", "-m", "analysis", "ranks", str(table.path), *how])
+    raise InputError(
+        f"{table.path}: the scores of every item could be ranks, from 1 upwards. If they are, 1 the best: {command}. "
+        "If they are ratings: --columns rank=-"
     )
 
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import re
+import shlex
 import zipfile
 import zlib
 from collections import Counter, defaultdict
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.importing.tools import METRIC_VALUES
+from seedvote.dialogue.importing.tools import METRIC_VALUES, PEOPLE
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text
 
@@ -407,6 +408,12 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
             metric = known["metric"] or name
             key = (*run, known["task"], metric, known["item"], known["epoch"])
             repeats[key] += 1
+            if repeats[key] > 1 and not known["epoch"] and (people := _find_column(table, sorted(PEOPLE))):
+                raise InputError(
+                    f"{place}: {people} says that several people scored one item, and what they differ by belongs to "
+                    f"the error: python -m analysis ratings {shlex.quote(str(path))} --columns score={name}. If these "
+                    f"are repetitions of a program: --columns epoch={people}"
+                )
             if repeats[key] > 1 and known["epoch"]:
                 raise InputError(f"{place}: item {known['item']} a second time in {roles['epoch']} {known['epoch']}.")
             epoch = known["epoch"] or str(repeats[key])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -174,6 +174,8 @@ TOOLS = {
 
 SCORES = ("score", "rating", "likert", "stars", "grade", "points")
 METRIC_VALUES = ("value", "correct", "is_correct", "accuracy", "acc", "exact_match", "em", "f1", "result")
+PEOPLE = {"rater", *LIKELY["rater"]} - {"judge", "evaluator", "user", "user_id"}  # columns of people, not of programs
+FEWEST_SHEETS = 5  # of ranks: fewer may be ratings by chance
 RANKS = ("rank", "ranking")  # names of a column of ranks, which then stands in the place of scores
 SYSTEMS = ("system", "model", "bot", "assistant", "agent")
 
@@ -255,8 +257,13 @@ def refuse_scores_of_sides(table: RawTable) -> None:
 def unknown_table(table: RawTable, missing: str) -> InputError:
     """That a column is not there, and those that are; scores of a metric have a command of their own."""
     columns = ", ".join(table.names[:30]) or "none"
-    metric = is_rated(table, METRIC_VALUES)
-    elsewhere = f" Are these scores of a metric? Compare them: python -m analysis compare-runs {table.path}" * metric
+    metric, path = is_rated(table, METRIC_VALUES), shlex.quote(str(table.path))
+    elsewhere = f" Are these scores of a metric? Compare them: python -m analysis compare-runs {path}" * metric
+    if metric and PEOPLE & {plain_name(name) for name in table.names}:
+        score = next(name for name in table.names if plain_name(name) in METRIC_VALUES)
+        elsewhere = (
+            f" Did people score each response? Compare them: python -m analysis ratings {path} --columns score={score}"
+        )
     if not metric and missing == "choice":
         elsewhere = _ask_for_scores(table)
     return InputError(
@@ -277,9 +284,39 @@ def _ask_for_scores(table: RawTable) -> str:
         return ""
     ratings = f"python -m analysis ratings {shlex.quote(str(table.path))}"
     first = f" Do {scores[0]} and {scores[1]} hold"
+    sheets = zip(*([float(cell or "nan") for cell in table.text(name)] for name in scores), strict=True)
+    if "system" not in map(plain_name, table.names) and are_ranks(sheets):
+        ranks = f"python -m analysis ranks {shlex.quote(str(table.path))} --systems {shlex.quote(','.join(scores))}"
+        return f"{first} the ranks of a system each, 1 the best? Compare them: {ranks}"
     if "system" in map(plain_name, table.names):
         return f"{first} scores? Compare one of them: {ratings} --columns {shlex.quote(f'score={scores[0]}')}"
     return f"{first} the scores of a system each? Compare them: {ratings} --systems {shlex.quote(','.join(scores))}"
+
+
+def are_ranks(sheets: Iterable[Sequence[float]]) -> bool:
+    """Whether the numbers of every sheet are ranks from 1, ties by any of the four rules, and not all the same.
+
+    >>> are_ranks([(1, 2, 3)] * 5), are_ranks([(1, 1, 3), (1, 2.5, 2.5)] * 3), are_ranks([(1, 2, 3), (2, 3, 3)] * 5)
+    (True, True, False)
+    """
+    several = [sorted(sheet) for sheet in sheets if len(sheet) > 1]
+    if len(several) < FEWEST_SHEETS or all(sheet[0] == sheet[-1] for sheet in several):
+        return False
+    reaches_last = max(sheet[-1] for sheet in several) >= max(map(len, several)) - 1  # else a scale of few steps
+    return all(_is_ranking(sheet, reaches_last) for sheet in several)
+
+
+def _is_ranking(sheet: Sequence[float], is_dense_too: bool) -> bool:
+    """Numbers in order: 1 1 3, 2 2 3, 1.5 1.5 3, or 1 1 2."""
+    below = [sum(other < number for other in sheet) for number in sheet]
+    alike = [sheet.count(number) for number in sheet]
+    steps = sorted({*sheet})
+    return (
+        all(number == 1 + less for number, less in zip(sheet, below, strict=True))
+        or all(number == less + same for number, less, same in zip(sheet, below, alike, strict=True))
+        or all(number == less + (same + 1) / 2 for number, less, same in zip(sheet, below, alike, strict=True))
+        or (is_dense_too and steps == [step + 1 for step in range(len(steps))])
+    )
 
 
 def _is_number(text: str) -> bool:

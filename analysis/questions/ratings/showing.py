@@ -393,9 +393,11 @@ def ratings(
     return _make_result(compare_ratings(scores, clusters=clusters, mixed=mixed), scores)
 
 
-def ranks(table: Any, *, clusters: str = "auto", columns: Names = (), question: str = "") -> Result:
+def ranks(
+    table: Any, *, systems: Sequence[str] = (), clusters: str = "auto", columns: Names = (), question: str = ""
+) -> Result:
     """Which system is ranked higher (`python -m analysis ranks`); `table` is a file or a DataFrame."""
-    rankings = ranks_of(table, columns=columns, question=question)
+    rankings = ranks_of(table, systems, columns=columns, question=question)
     return _make_result(compare_ranks(rankings, clusters=clusters), rankings)
 
 

@@ -87,6 +87,16 @@ def test_run_logs_count_missing_scores(tmp_path):
     assert set(runs) == {"x", "y"} and runs["x"].failed == 1 and len(runs["x"].scores) == 1
 
 
+def test_scores_of_several_people_are_ratings_and_no_repetitions(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("model,item,annotator,correct\nx,1,p,1\nx,1,q,0\ny,1,p,0\ny,1,q,0\n")
+    with pytest.raises(InputError, match=r"a.csv:3: annotator says .*analysis ratings .* --columns score=correct"):
+        read_runs(path)
+    assert [len(run.scores) for run in read_runs(path, {"epoch": "annotator"})] == [2, 2]
+    path.write_text("model,item,annotator,correct\nx,1,p,1\nx,2,q,0\ny,1,p,0\ny,2,q,0\n")  # one person an item
+    assert [len(run.scores) for run in read_runs(path)] == [2, 2]
+
+
 def test_rows_of_another_seed_are_of_another_run_and_no_repetition(tmp_path):
     (tmp_path / "a.csv").write_text("system,seed,item,score\nx,0,1,1\nx,0,2,0\nx,1,1,0\nx,1,2,1\ny,0,1,1\ny,0,2,1\n")
     runs = read_runs(tmp_path / "a.csv")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from seedvote.analysis.votes.inputs import ratings_of, study_of_table
+from seedvote.analysis.questions.ratings.rankings import compare_ranks
+from seedvote.analysis.votes.inputs import ranks_of, ratings_of, study_of_table
 from seedvote.dialogue.errors import InputError
 from tests.analysis import worlds_tables as worlds
 from tests.dialogue.importing.layouts import table
@@ -62,9 +63,25 @@ def test_scores_that_look_like_ranks_are_asked_about(tmp_path):
         {"item": f"i{v.n}", "rater": "r", "system": system, "score": 1 if v.won == system else 2}
         for system in ("alpha", "beta")
     ]) for one in pair]  # fmt: skip
-    with pytest.raises(InputError, match=r"as ranks are.*analysis ranks .* --columns rank=score"):
+    with pytest.raises(InputError, match=r"could be ranks.*analysis ranks .* --columns rank=score"):
         means(tmp_path, rows)
     assert means(tmp_path, rows, columns={"rank": "-"}) == {"alpha": 1.2, "beta": 1.8}
+
+
+@pytest.mark.parametrize("tied", [(1, 1, 3), (1, 2.5, 2.5), (2, 2, 3), (1, 1, 2), (1, 3, 3)])
+def test_ranks_with_ties_in_a_column_a_system_lead_nobody_astray(tmp_path, tied):
+    names = ("alpha", "beta", "gamma d")
+    sheets = [(1, 2, 3), (1, 2, 3), (1, 3, 2), (1, 2, 3), tied]
+    rows = [{"item": number, **dict(zip(names, sheet, strict=True))} for number, sheet in enumerate(sheets)]
+    path = worlds.write(tmp_path / "ranks.csv", rows)
+    command = "analysis ranks .*ranks.csv --systems 'alpha,beta,gamma d'"
+    with pytest.raises(InputError, match=rf"could be ranks.*{command}.*--columns rank=-"):
+        ratings_of(path, names)
+    with pytest.raises(InputError, match=rf"hold the ranks of a system each, 1 the best\? .*{command}"):
+        study_of_table(path)
+    assert ranks_of(path, names).ranks and not ratings_of(path, names, columns={"rank": "-"}).ranks
+    found = compare_ranks(ranks_of(path, names))
+    assert found.systems[0].system == "alpha"
 
 
 def test_the_errors_of_mqm_add_up_by_segment(tmp_path):
