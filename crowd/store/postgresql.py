@@ -198,7 +198,7 @@ def _set_session(driver: Any, session: Mapping[str, str]) -> None:
 
 
 def _open_pipe(connection: sa.Connection) -> None:
-    connection.info["pipe"] = Pipe(connection, OPENINGS[connection.get_execution_options().get("purpose", "write")])
+    connection.info["pipe"] = Pipe(connection, OPENINGS[connection.info.get("purpose", "write")])
 
 
 def _flush_pipe(connection: sa.Connection, *_: object) -> None:

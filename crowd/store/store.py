@@ -68,29 +68,30 @@ class DirectPipe:
     """What a transaction changes and asks, with the face of the pipe of PostgreSQL; nothing waits in it."""
 
     def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
+        self._driver = cast(sqlite3.Connection, connection.connection.driver_connection)
 
     def later(self, changes: Sequence[tuple[Statement, Values]]) -> None:
         """Make changes."""
         for statement, values in changes:
-            self._run_statement(compile_for_sqlite(statement, tuple(values) if statement.is_insert else None), values)
+            words = compile_for_sqlite(statement, tuple(values) if statement.is_insert else None)
+            self.run(words.text, words.ordered(values))
 
     def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """The rows of each query."""
         results = []
         for query, values in queries:
-            cursor = self._run_statement(compile_for_sqlite(query, None), values)
+            words = compile_for_sqlite(query, None)
+            cursor = self.run(words.text, words.ordered(values))
             row = row_type(tuple(column[0] for column in cursor.description))
             results.append([row._make(values) for values in cursor.fetchall()])
         return results
 
-    def _run_statement(self, words: Compiled, values: Values) -> sqlite3.Cursor:
-        driver: Any = self._connection.connection.driver_connection
+    def run(self, text: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Let the driver execute a statement."""
         try:
-            cursor: sqlite3.Cursor = driver.execute(words.text, words.ordered(values))
+            return self._driver.execute(text, values)
         except sqlite3.Error as error:
-            raise sa.exc.DBAPIError.instance(words.text, None, error, sqlite3.Error) from error
-        return cursor
+            raise sa.exc.DBAPIError.instance(text, None, error, sqlite3.Error) from error
 
 
 @lru_cache(256)
@@ -187,6 +188,7 @@ _LOCK_PAIR = (
     .where(pairs.c.pair == _ANSWERED_PAIR.scalar_subquery(), pairs.c.kind != "check")
     .with_for_update()
 )
+Purpose = Literal["write", "shared", "read", "glance"]
 Query = tuple[sa.Select[Any], Mapping[str, Any]]
 Change = tuple[sa.Insert | sa.Update | sa.Delete | sa.Select[Any], Mapping[str, Any]]
 
@@ -198,18 +200,46 @@ class Store:
         self.engine = engine
         self.has_row_locks = engine.dialect.name == "postgresql"
         self.clock = StoreClock(self._ask_time)
-        self._reading = engine.execution_options(purpose="read")
-        self._glancing = engine.execution_options(purpose="glance")
         self.on_wait: Callable[[float], object] = lambda _: None  # is told how long each change waited for its turn
         self.on_change: Callable[[], object] = lambda: None  # is told that a change of the whole study was made
-        self._sharing = engine.execution_options(purpose="shared")
         self._lock = threading.Lock()  # fair enough among threads, where SQLite's own waiting would be a lottery
+        self._idle: list[sa.Connection] = []  # the last one is taken first: few, which have all statements prepared
+
+    @contextmanager
+    def _begin(self, purpose: Purpose) -> Iterator[sa.Connection]:
+        """A transaction on a connection that stays open: taking one of the engine's takes as long as the transaction.
+
+        Where anything fails the connection goes back to the engine; where it was cut, the idle ones go too.
+        """
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self.engine.connect()
+        connection.info["purpose"] = purpose
+        try:
+            with connection.begin():
+                yield connection
+        except BaseException:
+            if connection.invalidated:
+                self._close_idle()
+            else:
+                del connection.info["purpose"]
+            connection.close()
+            raise
+        self._idle.append(connection)
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            with suppress(IndexError):  # another thread has taken it
+                connection = self._idle.pop()
+                connection.invalidate()  # else the engine would keep it
+                connection.close()
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One change: all of it, on disk, or nothing."""
         start = time.perf_counter()
-        with self._lock, self.engine.begin() as connection:
+        with self._lock, self._begin("write") as connection:
             self.on_wait(time.perf_counter() - start)
             yield connection
         self.on_change()
@@ -220,7 +250,7 @@ class Store:
 
         Only where there are row locks. Whatever else it changes must be locked before it is read.
         """
-        with self._sharing.begin() as connection:
+        with self._begin("shared") as connection:
             later(connection, (_LOCK_RATER, {"rater": rater}), (_LOCK_PAIR, {"rater": rater, "token": token}))
             yield connection
 
@@ -229,23 +259,24 @@ class Store:
         return self.clock.now()
 
     def _ask_time(self) -> float:
-        with self._glancing.begin() as connection:
+        with self._begin("glance") as connection:
             return float(connection.exec_driver_sql(TIME_QUESTIONS[connection.dialect.name]).scalar_one())
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """A consistent look, however many questions it takes, that holds nobody up."""
-        with self._reading.begin() as connection:
+        with self._begin("read") as connection:
             yield connection
 
     @contextmanager
     def glance(self) -> Iterator[sa.Connection]:
         """A single `fetch`, for which PostgreSQL needs no transaction."""
-        with self._glancing.begin() as connection:
+        with self._begin("glance") as connection:
             yield connection
 
     def close(self) -> None:
         """Give the files and connections back."""
+        self._close_idle()
         self.engine.dispose()
 
 
@@ -479,10 +510,9 @@ def _connect_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    writes = "purpose" not in connection.get_execution_options()
     # a plain BEGIN takes the lock at the first write, when what was read before may be stale already
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-    connection.info["pipe"] = DirectPipe(connection)
+    connection.info["pipe"] = pipe = DirectPipe(connection)
+    pipe.run("BEGIN IMMEDIATE" if connection.info.get("purpose", "write") == "write" else "BEGIN")
 
 
 def stored_version(store: Store) -> int | None:

@@ -144,6 +144,17 @@ class ServerConfig:
         return self.rate if self.address_rate is None else self.address_rate
 
 
+class _PlainJson:
+    """What the cookie holds needs none of Flask's marks for other kinds of values, which take longer than signing."""
+
+    @staticmethod
+    def dumps(value: Any) -> str:
+        """As Flask writes texts, yes and no."""
+        return json.dumps(value, separators=(",", ":"))
+
+    loads = staticmethod(json.loads)
+
+
 class SeatCookie(SecureCookieSessionInterface):
     """A signed cookie that no clock makes invalid: the seat in it has an end of its own, see study_request.py.
 
@@ -151,6 +162,7 @@ class SeatCookie(SecureCookieSessionInterface):
     back, or for the second of two servers whose clocks differ by a second.
     """
 
+    serializer = _PlainJson  # type: ignore[assignment]
     _serializer: tuple[object, URLSafeTimedSerializer | None] = (None, None)
 
     def get_signing_serializer(self, app: Flask) -> URLSafeTimedSerializer | None:

@@ -543,14 +543,14 @@ def test_unwritable_database_acknowledges_nothing(rating, fault, script):
         connection.execute(fault)
 
     sa.event.listen(store.engine, "connect", break_it)
-    store.engine.dispose()
+    store.close()  # so that it connects anew
     if "page_count" in fault:
         _fill_up(store)
     reply = client.post("/answer", data=fields, headers={"X-Requested-With": "fetch"} if script else {})
     assert reply.status_code == 503
     assert reply.json["saved"] is False if script else "was not saved" in reply.text
     sa.event.remove(store.engine, "connect", break_it)
-    store.engine.dispose()
+    store.close()  # so that it connects anew
     with store.read() as connection:
         assert connection.execute(sa.select(votes)).all() == []
         assert connection.scalars(sa.select(leases.c.state)).all() in (["held"], ["held", "reserved"])

@@ -225,10 +225,8 @@ def test_the_stories_do_meet_a_check(tmp_path):
 def statements_of(desk, seat, monkeypatch):
     """What a desk asks of its store for each answer of a sitting and of the next: (kind of the pair, statements)."""
     said, found = [], []
-    run = DirectPipe._run_statement
-    monkeypatch.setattr(
-        DirectPipe, "_run_statement", lambda pipe, words, values: (said.append(words.text), run(pipe, words, values))[1]
-    )
+    run = DirectPipe.run
+    monkeypatch.setattr(DirectPipe, "run", lambda pipe, text, *values: (said.append(text), run(pipe, text, *values))[1])
     while (place := desk.next_step(seat)).stage == "task":
         said.clear()
         desk.answer(seat, place.shown.token, "left" if place.shown.layout == "a" else "right", 1.0)

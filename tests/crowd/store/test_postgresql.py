@@ -1,5 +1,6 @@
 """Transactions of few messages on PostgreSQL: same order, same safety, and how few they are."""
 
+import contextlib
 import dataclasses
 import sys
 import threading
@@ -135,6 +136,22 @@ def test_cut_connections_are_replaced(url, tmp_path):
             )
         assert desk.answer(seat, place.shown.token, "left", 1.0)[0] == "saved"
         assert desk.answer(seat, place.shown.token, "left", 1.0)[0] == "again"
+        check_books(desk)
+
+
+def test_one_cut_connection_replaces_all_that_are_idle(url, tmp_path):
+    """Each of them would cost a request one of its three turns."""
+    with desk_of(url, tmp_path) as desk, contextlib.ExitStack() as looks:
+        seat = seated(desk, "r")
+        place = desk.next_step(seat)
+        for _ in range(5):
+            looks.enter_context(desk.store.read())
+        looks.close()
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as other:
+            others = "datname = current_database() AND pid <> pg_backend_pid()"
+            ended = other.execute(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}")
+            assert len(ended.fetchall()) >= 5
+        assert desk.answer(seat, place.shown.token, "left", 1.0)[0] == "saved"
         check_books(desk)
 
 

@@ -128,6 +128,25 @@ def test_a_database_without_a_study_says_how_to_begin_one(tmp_path):
         open_store(f"sqlite:///{tmp_path / 'empty.sqlite'}")
 
 
+def test_transactions_share_a_connection_and_a_failed_one_leaves_nothing(url):
+    def driver_of(connection):
+        return connection.connection.driver_connection
+
+    opened = open_store(url, seed=0)
+    with opened.read() as first, opened.glance() as second:
+        assert driver_of(first) is not driver_of(second)
+    with pytest.raises(ZeroDivisionError), opened.write() as third:
+        put(third, "never", "stored")
+        raise ZeroDivisionError
+    used = set()
+    for look in (opened.read, opened.glance, opened.write):
+        with look() as connection:
+            used.add(id(driver_of(connection)))
+            assert "never" not in settings(connection)
+    assert len(used) == 1
+    opened.close()
+
+
 def test_commits_are_durable_on_sqlite(tmp_path):
     opened = open_store(f"sqlite:///{tmp_path / 'crowd.sqlite'}", seed=0)
     with opened.read() as connection:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from flask.sessions import SecureCookieSessionInterface
 
 from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.change_control import take_up
@@ -94,6 +95,16 @@ def test_a_form_without_the_rater_s_own_token_is_refused(serve, seat):
     for path in ("/consent", "/answer", "/undo", "/instructions/1"):
         assert client.post(path, data={"seat": seat, "choice": "left"}).status_code in (303, 400)
     assert client.get("/task").location.startswith("/?seat=")  # the visit of the cookie, who has not consented
+
+
+def test_cookies_are_those_that_flask_would_write_and_read(serve):
+    """So a browser with a cookie from before an upgrade is still who it was."""
+    app = serve()
+    ours, flasks = app.session_interface, SecureCookieSessionInterface()
+    values = {"seat": "2.abc-é", "last": None, "_permanent": True}
+    for writer, reader in ((ours, flasks), (flasks, ours)):
+        text = writer.get_signing_serializer(app).dumps(values)
+        assert reader.get_signing_serializer(app).loads(text) == values
 
 
 def test_a_form_speaks_for_who_it_was_made_for_and_never_for_the_cookie(serve):

@@ -7,6 +7,7 @@ import json
 import time
 
 import pytest
+from flask.sessions import SecureCookieSessionInterface
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from itsdangerous import URLSafeSerializer
@@ -405,8 +406,8 @@ def test_two_people_at_one_browser_each_go_on_in_their_own_tab(app):
 
 
 def cookie_of(app, values):
-    """A cookie of this study that holds these values, whatever they are."""
-    return app.session_interface.get_signing_serializer(app).dumps(values)
+    """A cookie of this study that holds these values, whatever they are, as Flask writes them."""
+    return SecureCookieSessionInterface().get_signing_serializer(app).dumps(values)
 
 
 # What the programs of earlier days kept: before the visit had a token, and before that a note of what was saved.
