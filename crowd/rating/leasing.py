@@ -672,7 +672,7 @@ def recount_pair(pair: str, k: int, *, votes: int = 0, held: int = 0) -> Change:
 def release_expired(connection: sa.Connection, k: int, now: float) -> None:
     """Return to the pool what was shown and not answered in time, and what was reserved and not taken."""
     (due,) = fetch(connection, query_due(now))
-    release_leases(connection, due, k, now)
+    release_leases(connection, sorted(due, key=lambda row: row.lease), k, now)
 
 
 def release_leases(connection: sa.Connection, due: Sequence[Any], k: int, now: float) -> None:

@@ -115,20 +115,21 @@ class Words:
 class Pipe:
     """What a transaction has noted and not sent yet."""
 
-    def __init__(self, connection: sa.Connection, opening: Sequence[str]) -> None:
-        self._connection, self._opening, self._begun = connection, opening, False
+    def __init__(self, connection: sa.Connection, purpose: str) -> None:
+        self._connection, self._opening, self._begun = connection, OPENINGS[purpose], False
+        self._mark = "r" if purpose == "read" else "s"  # a plan is kept, and that of a report may read whole tables
         self._noted: list[tuple[Words, Values]] = []
 
     def later(self, changes: Sequence[tuple[Statement, Values]]) -> None:
         """Note changes."""
         self._noted += [
-            (_compile_words(statement, tuple(values) if statement.is_insert else None), values)
+            (_compile_words(statement, tuple(values) if statement.is_insert else None, self._mark), values)
             for statement, values in changes
         ]
 
     def fetch(self, queries: Sequence[tuple[Statement, Values]]) -> list[list[Any]]:
         """Send what was noted, then the queries; the rows of each."""
-        self._noted += [(_compile_words(query, None), values) for query, values in queries]
+        self._noted += [(_compile_words(query, None, self._mark), values) for query, values in queries]
         return self._send_noted(answers=len(queries))
 
     def flush(self) -> None:
@@ -184,9 +185,9 @@ def _read_rows(adapter: abc.Transformer, result: PGresult) -> list[Any]:
 
 
 @lru_cache(256)
-def _compile_words(statement: Statement, columns: tuple[str, ...] | None) -> Words:
+def _compile_words(statement: Statement, columns: tuple[str, ...] | None, mark: str = "s") -> Words:
     compiled = statement.compile(dialect=DIALECT, column_keys=columns)
-    name = f"s{hashlib.sha256(compiled.string.encode()).hexdigest()[:16]}"
+    name = f"{mark}{hashlib.sha256(compiled.string.encode()).hexdigest()[:16]}"
     order = tuple(compiled.positiontup or ())
     call = f"EXECUTE {name}({', '.join(['%b'] * len(order))})" if order else f"EXECUTE {name}"
     return Words(name, compiled.string, call.encode(), order)
@@ -198,7 +199,7 @@ def _set_session(driver: Any, session: Mapping[str, str]) -> None:
 
 
 def _open_pipe(connection: sa.Connection) -> None:
-    connection.info["pipe"] = Pipe(connection, OPENINGS[connection.info.get("purpose", "write")])
+    connection.info["pipe"] = Pipe(connection, connection.info.get("purpose", "write"))
 
 
 def _flush_pipe(connection: sa.Connection, *_: object) -> None:

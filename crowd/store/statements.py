@@ -185,11 +185,7 @@ _AT_WORK_ON = sa.exists().where(  # a check in hand keeps the pair that is reser
     _in_hand.c.state == "held",
     _in_hand.c.expires > param("now"),
 )
-DUE = (
-    sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.state)
-    .where(HOLDS_PLACE, _ENDED, ~_AT_WORK_ON)
-    .order_by(leases.c.lease)
-)
+DUE = sa.select(leases.c.lease, leases.c.rater, leases.c.pair, leases.c.state).where(HOLDS_PLACE, _ENDED, ~_AT_WORK_ON)
 _answered = leases.alias("answered")
 _IS_IDLE = ~sa.exists().where(
     _answered.c.rater == leases.c.rater, _answered.c.sitting == leases.c.sitting, _answered.c.state == "answered"

@@ -1,9 +1,13 @@
-"""PostgreSQL finds the next pair by its index, whatever the tables hold and whatever the planner knows of them."""
+"""PostgreSQL finds the next pair, and leases that have run out, by their index.
+
+Whatever the tables hold, and whatever the planner knows of them.
+"""
 
 import json
 
 import pytest
 
+from seedvote.crowd.rating.leasing import query_due
 from seedvote.crowd.rating.moment import Frontier, query_next_pair
 from seedvote.crowd.store.postgresql import _compile_words
 from seedvote.crowd.store.store import open_store
@@ -71,8 +75,11 @@ def nodes(plan):
 
 
 def pick(store, frontier, *, versions):
+    return explain(store, *query_next_pair("r0", frontier=frontier, versions=versions))
+
+
+def explain(store, query, values):
     """The plan as it was run: its nodes, and the pages that it touched."""
-    query, values = query_next_pair("r0", frontier=frontier, versions=versions)
     words = _compile_words(query, None)
     with store.write_rows("r0") as connection:
         connection.exec_driver_sql("DEALLOCATE ALL")
@@ -135,3 +142,19 @@ def look(store, versions, knowledge, numbers):
         if not versions:
             assert touched["500th", False] < touched["first", False] + 20, touched
             assert touched["500th", False] < 40
+
+
+@pytest.mark.parametrize("knowledge", ["none", "fresh"])
+def test_leases_that_have_run_out_are_found_past_those_that_were_answered(store, knowledge):
+    """Each answer leaves an entry of a held lease in the index, until a look has passed it."""
+    fill(store, MANY, False, "none")
+    run(store, JUDGED.replace("'answered'", "'held'").replace("8000", "3000"))
+    run(store, "UPDATE leases SET state = 'answered', expires = 9e9")
+    run(store, "UPDATE leases SET state = 'held' WHERE rater = 'r3' AND mod(lease, 8) = 3")
+    if knowledge == "fresh":
+        analyze(store)
+    for _ in range(2):
+        plan, pages = explain(store, *query_due(1.0))
+    assert not (FORBIDDEN | {"Sort"}) & {node["Node Type"] for node in plan}
+    assert {node.get("Index Name") for node in plan} <= {"leases_due", None}
+    assert pages < 100, pages  # those of the index; the table has more

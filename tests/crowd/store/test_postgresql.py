@@ -241,6 +241,20 @@ def test_a_fetch_is_one_message_and_a_submission_three(url, tmp_path, messages):
         assert "pg_advisory_xact_lock" in messages[0] and messages[2].endswith("COMMIT")
 
 
+def test_no_change_goes_by_the_plan_of_a_report(url, messages):
+    """A plan is kept with its statement, and in a report it may read whole tables."""
+    store = open_store(url, seed=0, serving=True)
+    messages.clear()
+    for look in (store.read, store.glance, store.write):
+        with look() as connection:
+            fetch(connection, (KINDS, {}))
+    store.close()
+    read, glanced, written = (
+        message.partition("EXECUTE ")[2].split(";")[0] for message in messages if "EXECUTE" in message
+    )
+    assert glanced == written != read
+
+
 def test_a_message_costs_few_steps_beside_the_database(store):
     """A judgement has four messages; with a cursor of the driver each took 75 calls."""
     calls, query = [], (sa.select(events.c.kind).where(events.c.pair == sa.bindparam("x")), {"x": "p"})
