@@ -212,7 +212,7 @@ def _open_eval(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str
         names = archive.namelist()
         header = "header.json" if "header.json" in names else "_journal/start.json"
         head = json.loads(_unzip_member(archive, header, path))
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+    except (zipfile.BadZipFile, KeyError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is no whole log of inspect_ai: {error}.") from error
     samples = (
         (f"{path}: {name}", json.loads(_unzip_member(archive, name, path)))
@@ -250,7 +250,7 @@ def _open_json_log(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is no whole JSON file: {error}.") from error
 
 

@@ -19,6 +19,7 @@ from seedvote.dialogue.records import Order, Pair, Ruling, Verdict
 Rows = Sequence[Mapping[str, Any]]
 Pairs = Mapping[str, Pair]
 INSPECT = "inspect"
+FLAGS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}  # a table's are texts
 ARENA_HARD = {"A>B": "a", "A>>B": "a", "B>A": "b", "B>>A": "b", "A=B": "tie", "B=A": "tie"}
 
 
@@ -27,7 +28,9 @@ def verdicts_from(path: Path, tool: str, pairs: Pairs, judge: str = "") -> list[
     rows = list(inspect_samples(path)) if tool == INSPECT else read_rows(path)
     try:
         verdicts = list(TOOLS[tool](rows, pairs, judge or path.stem, str(path)))
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError) as error:
         raise InputError(f"{path}: this is not what {tool} writes ({error!r} is missing or of another kind).") from None
     if not verdicts:
         raise InputError(f"{path} holds no verdict on a pair of this study.")
@@ -44,7 +47,7 @@ def read_rows(path: Path) -> Rows:
         values = (
             json.loads(text) if text.lstrip().startswith("[") else [json.loads(value) for value in text.splitlines()]
         )
-    except (OSError, UnicodeDecodeError, ValueError, lzma.LZMAError) as error:
+    except (OSError, UnicodeDecodeError, ValueError, RecursionError, lzma.LZMAError) as error:
         raise InputError(f"{path} cannot be read as JSON, JSON Lines or CSV ({error}).") from error
     return [value for value in values if isinstance(value, Mapping)]
 
@@ -135,7 +138,8 @@ def alpaca_eval(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Ve
     """Annotations with preference 1 to 2; which output stood first must be in is_switched_output_1_output_2."""
     known = _by_item(pairs)
     for number, row in enumerate(rows, 1):
-        if row.get("is_switched_output_1_output_2") is None:
+        is_switched = FLAGS.get(str(row.get("is_switched_output_1_output_2")).casefold())
+        if is_switched is None:
             raise InputError(
                 f"{where}: row {number} does not say which output stood first (is_switched_output_1_output_2): order "
                 "unknown. Without it a taste for the first place cannot be told from a taste for a system."
@@ -144,22 +148,25 @@ def alpaca_eval(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Ve
         pair = known.get((str(row.get("item") or row["instruction"]), frozenset({first_system, second_system})))
         if pair is None:
             continue
-        value = row.get("preference")
-        winner = (
-            "unusable"
-            if value is None
-            else "tie"
-            if float(value) == 1.5
-            else first_system
-            if float(value) < 1.5
-            else second_system
-        )
-        if value == 0:
-            winner = "tie"
-        first = second_system if row["is_switched_output_1_output_2"] else first_system
+        winners = {0: "tie", 1: first_system, 2: second_system, None: "unusable"}
+        winner = winners[_read_preference(row.get("preference"))]
+        first = second_system if is_switched else first_system
         yield Verdict(
             pair.pair, str(row.get("annotator") or judge), _order_shown(pair, first), _ruling_on(pair, winner)
         )
+
+
+def _read_preference(value: Any) -> int | None:
+    """1 or 2 for the output that it leans to, 0 for a tie; None for what is neither between 1 and 2 nor 0."""
+    try:
+        leaning = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if leaning in (0, 1.5):
+        return 0
+    if not 1 <= leaning <= 2:
+        return None
+    return 1 if leaning < 1.5 else 2
 
 
 def read_inspect(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:

@@ -3,6 +3,7 @@
 import csv
 import json
 import lzma
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -142,7 +143,27 @@ def test_annotations_of_alpaca_eval_must_say_what_stood_first(tmp_path):
     assert (one.order, one.choice) == ("ba", "b")
 
 
-@pytest.mark.parametrize("text", ["nothing", "[1, 2]", '{"question_id": "q1"}', ""])
+@pytest.mark.parametrize(
+    ("preference", "choice"),
+    [(1, "a"), ("1.2", "a"), (1.5, "tie"), ("0", "tie"), ("0.0", "tie"), (2.0, "b"), (math.nan, "unusable"),
+     ("", "unusable"), (7, "unusable"), (-1, "unusable"), (1e999, "unusable"), ("best", "unusable"), ([1], "unusable")],
+)  # fmt: skip
+@pytest.mark.parametrize(("flag", "order"), [("False", "ab"), ("true", "ba"), (0, "ab"), (1.0, "ba"), (False, "ab")])
+def test_a_table_of_alpaca_eval_is_read_as_its_numbers_are(tmp_path, preference, choice, flag, order):
+    row = {"instruction": "q1", "generator_1": "m1", "generator_2": "m2", "annotator": "j", "preference": preference}
+    row["is_switched_output_1_output_2"] = flag
+    (verdict,) = verdicts_from(stored(tmp_path / "s.jsonl", [row]), "alpaca_eval", {"p": pair()})
+    assert (verdict.order, verdict.choice) == (order, choice)
+
+
+@pytest.mark.parametrize("turn", ["second", math.inf, math.nan])
+def test_a_turn_that_is_no_number_is_no_traceback(tmp_path, turn):
+    row = {"question_id": "q1", "model_1": "m1", "model_2": "m2", "g1_winner": "tie", "g2_winner": "tie", "turn": turn}
+    with pytest.raises(InputError, match="this is not what mt-bench writes"):
+        verdicts_from(stored(tmp_path / "s.jsonl", [row]), "mt-bench", {"p": pair()})
+
+
+@pytest.mark.parametrize("text", ["nothing", "[1, 2]", '{"question_id": "q1"}', "", "[" * 200_000])
 def test_a_file_of_another_kind_is_refused_with_its_name(tmp_path, text):
     (tmp_path / "s.jsonl").write_text(text)
     with pytest.raises(InputError, match=r"s\.jsonl"):
