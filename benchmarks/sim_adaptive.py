@@ -7,15 +7,19 @@ whose errors are about systems: the error of a wrong best (averaged over all bat
 share out the votes, and where they correct the strengths, too.
 With --coverage each line is a judge that the rule may believe: how often intervals hold the truth, and the fewest votes
 that a comparison gets, in parts of its share of the floor.
-Usage: python benchmarks/sim_adaptive.py [--judges | --coverage] [--studies N] [CELL ...]
+With --keep FILE the studies of the first table are written to a file as they end, and those in it are not simulated
+again: a run that was interrupted goes on.
+Usage: python benchmarks/sim_adaptive.py [--judges | --coverage] [--studies N] [--keep FILE] [CELL ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -93,27 +97,43 @@ def covered(world: World, pool: PairPool, log: VoteLog, generator: np.random.Gen
     return inside
 
 
-def simulate(cell: Cell, rule: Rule, studies: int) -> tuple[np.ndarray, list[bool]]:
-    """(studies, batches, 2) errors after each batch, and whether intervals held at the end."""
-    pool, truth, inside = cell.world.pool(), np.array(cell.world.strengths), list[bool]()
-    errors = np.zeros((studies, BATCHES, 2))
-    for k in range(studies):
-        generator = np.random.default_rng([k, len(truth)])
-        logs = list(give_out(pool, rule, cell.world.crowd(pool, generator), cell.votes, generator))
-        for place in range(BATCHES):  # the twentieths of a study's votes, however many batches they were
-            log = logs[math.ceil((place + 1) / BATCHES * len(logs)) - 1]
-            errors[k, place] = errors_of(pool, log, truth)
-        inside += covered(cell.world, pool, logs[-1], generator)
-    return errors, inside
+def simulate_study(cell: Cell, rule: Rule, number: int) -> tuple[np.ndarray, list[bool]]:
+    """(batches, 2) errors after each batch of one study, and whether intervals held at the end."""
+    pool, truth = cell.world.pool(), np.array(cell.world.strengths)
+    generator = np.random.default_rng([number, len(truth)])
+    logs = list(give_out(pool, rule, cell.world.crowd(pool, generator), cell.votes, generator))
+    errors = np.zeros((BATCHES, 2))
+    for place in range(BATCHES):  # the twentieths of a study's votes, however many batches they were
+        log = logs[math.ceil((place + 1) / BATCHES * len(logs)) - 1]
+        errors[place] = errors_of(pool, log, truth)
+    return errors, covered(cell.world, pool, logs[-1], generator)
 
 
-def line(name: str, studies: int) -> str:
+def simulate(name: str, rule: str, studies: int, file: Path | None) -> tuple[np.ndarray, list[bool]]:
+    """(studies, batches, 2) errors, and whether intervals held; of studies in the file, what it says of them."""
+    lines = file.read_text().splitlines() if file and file.exists() else []
+    rows = [row for row in map(json.loads, lines) if (row["cell"], row["rule"]) == (name, rule)]
+    results = {row["study"]: (np.array(row["errors"]), row["inside"]) for row in rows}
+    for number in range(studies):
+        if number in results:
+            continue
+        errors, inside = results[number] = simulate_study(CELLS[name], Rule(RULES[rule]), number)
+        if file:
+            row = {"cell": name, "rule": rule, "study": number, "errors": errors.tolist(), "inside": inside}
+            with file.open("a") as lines_file:
+                lines_file.write(json.dumps(row) + "\n")
+    return (
+        np.array([results[number][0] for number in range(studies)]),
+        [part for number in range(studies) for part in results[number][1]],
+    )
+
+
+def line(name: str, studies: int, file: Path | None) -> str:
     """One row of the table."""
-    cell, grid = CELLS[name], np.arange(1, BATCHES + 1) / BATCHES
-
-    results = {rule: simulate(cell, Rule(aim), studies) for rule, aim in RULES.items()}
+    grid = np.arange(1, BATCHES + 1) / BATCHES
+    results = {rule: simulate(name, rule, studies, file) for rule in RULES}
     even = results["even"][0].mean(0)
-    parts = [name, f"{cell.votes:,}"]
+    parts = [name, f"{CELLS[name].votes:,}"]
     for rule, measure in (("best", 0), ("ranking", 1)):
         adaptive = results[rule][0].mean(0)[:, measure]
         saved = [saved_part(even[:, measure], adaptive, grid, place) for place in (BATCHES // 2 - 1, BATCHES - 1)]
@@ -197,6 +217,7 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=200, help="studies a cell and rule (default 200)")
     parser.add_argument("--judges", action="store_true", help="judges that help, in place of the even design")
     parser.add_argument("--coverage", action="store_true", help="whether intervals hold, by judge")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="where studies are kept, to go on after a break")
     args = parser.parse_args()
     if args.coverage:
         print("| world | judge | coverage | fewest votes by floor: mean, least |\n|---|---|---|---|")
@@ -212,7 +233,7 @@ def main() -> None:
           "| saved at half, all | coverage even | best | ranking |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|")
     for name in args.cells or CELLS:
-        print(line(name, args.studies), flush=True)
+        print(line(name, args.studies, args.keep), flush=True)
 
 
 if __name__ == "__main__":
