@@ -8,7 +8,8 @@ the ratios to the plain server, measured in alternation in the same run, for a m
         [--large] [--adaptive] [--potato PYTHON]
 
 `--adaptive` adds an adaptive study of the same pairs, on each database, and its ratios to the even one. `--lock` says
-instead how long the write lock is held for a batch of an adaptive study of 60 systems and 20,000 pairs, and for a vote.
+instead what planning a batch of an adaptive study of 60 systems and 20,000 pairs costs, and how long the write lock is
+held for it, and for a vote.
 
 `--potato` adds Potato (Pei et al., 2022) in its documented production setting: gunicorn, one worker, eight threads.
 PYTHON is that of its own environment (`pip install potato-annotation gunicorn`). Its task has the same pairs and three
@@ -457,24 +458,36 @@ BATCHES: Mapping[str, str] = {"a batch of 3,000": "batch = 3000\n", "a batch": "
 
 
 def measure_locks(base: Path, *, on_postgresql: bool) -> None:
-    """Milliseconds for which the write lock is held, for large batches, those of today, and a vote; by turns."""
+    """Milliseconds for which the write lock is held, for large batches, those of today, and a vote; by turns.
+
+    And those of the processor for a plan; the first one reads the whole study.
+    """
     with contextlib.ExitStack() as stack:
         held: dict[str, list[float]] = {}
+        planned: dict[str, list[float]] = {}
         stores = {
             name: _open_locked(base / f"{on_postgresql}-{n}", rules, stack, on_postgresql=on_postgresql)
             for n, (name, rules) in enumerate(BATCHES.items())
         }
         for _ in range(LOCKED[2]):
-            for name, (store, hit) in stores.items():
-                held.setdefault(name, []).append(_write_next(store, hit))
+            for name, (store, hit, tally) in stores.items():
+                planning, writing = _write_next(store, hit, tally)
+                planned.setdefault(name, []).append(planning)
+                held.setdefault(name, []).append(writing)
                 held.setdefault("a vote", []).append(_write_vote(store))
+    backend = "PostgreSQL" if on_postgresql else "SQLite"
+    for name, (first, *times) in planned.items():
+        later = (
+            f"{1000 * statistics.median(times):.0f} ms (least {1000 * min(times):.0f}, most {1000 * max(times):.0f})"
+        )
+        print(f"{backend}, {name}: planned in {1000 * first:.0f} ms of processor time, later ones in {later}")
     for name, times in held.items():
         times = sorted(1000 * t for t in times)
-        backend = "PostgreSQL" if on_postgresql else "SQLite"
         print(f"{backend}, {name}: held {statistics.median(times):.0f} ms (least {times[0]:.0f}, most {times[-1]:.0f})")
 
 
-def _open_locked(folder: Path, rules: str, stack: contextlib.ExitStack, *, on_postgresql: bool) -> tuple[Any, Any]:
+def _open_locked(folder: Path, rules: str, stack: contextlib.ExitStack, *, on_postgresql: bool) -> tuple[Any, Any, Any]:
+    from seedvote.crowd.rating.study_tally import StudyTally
     from seedvote.crowd.store.store import open_store
     from seedvote.crowd.study_folder import hit_of, prepare_study
 
@@ -483,15 +496,18 @@ def _open_locked(folder: Path, rules: str, stack: contextlib.ExitStack, *, on_po
     hit = hit_of(folder, None)
     store = open_store(prepare_study(folder, None, hit, url, seed=0, simulated=False), serving=True)
     stack.callback(store.close)
-    return store, hit
+    return store, hit, StudyTally()
 
 
-def _write_next(store: Any, hit: Any) -> float:
-    """Give all places of the last batch their votes, plan the next one and write it; the seconds that this takes."""
+def _write_next(store: Any, hit: Any, tally: Any) -> tuple[float, float]:
+    """Give all places of the last batch their votes, plan the next one and write it.
+
+    The seconds of the processor for planning, and those for which the lock is held.
+    """
     import sqlalchemy as sa
 
     from seedvote.crowd.rating.batches import plan_batch, write_batch
-    from seedvote.crowd.store.tables import leases, pairs, votes
+    from seedvote.crowd.store.tables import events, leases, pairs, votes
 
     with store.write() as connection:
         rows = connection.execute(sa.select(pairs).where(pairs.c.open == 1)).all()
@@ -509,15 +525,21 @@ def _write_next(store: Any, hit: Any) -> float:
                 for n, one in enumerate(given)
             ],
         )
+        answered = {"at": 0.0, "kind": "answered", "data": "{}"}
+        connection.execute(
+            sa.insert(events), [{**answered, "rater": row["rater"], "pair": row["pair"]} for row in given]
+        )
         full = {"votes": pairs.c.target, "live": pairs.c.target, "open": 0}
         connection.execute(sa.update(pairs).where(pairs.c.open == 1).values(full))
     with store.read() as connection:
-        batch = plan_batch(connection, hit, 0)
+        begun = time.process_time()
+        batch = plan_batch(connection, hit, 0, tally)
+        planning = time.process_time() - begun
     with store.write() as connection:
         begun = time.perf_counter()
         if batch is None or not write_batch(connection, hit, batch, 0.0):
             raise SystemExit("no batch was written")
-    return time.perf_counter() - begun
+    return planning, time.perf_counter() - begun
 
 
 def _write_vote(store: Any) -> float:
@@ -526,7 +548,7 @@ def _write_vote(store: Any) -> float:
 
     with store.write() as connection:
         begun = time.perf_counter()
-        append_event(connection, "study", 0.0)
+        append_event(connection, "finished", 0.0)
     return time.perf_counter() - begun
 
 
@@ -540,7 +562,7 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="also with 100,000 pairs in the store")
     parser.add_argument("--postgresql", action="store_true", help="also on PostgreSQL")
     parser.add_argument("--adaptive", action="store_true", help="also an adaptive study")
-    parser.add_argument("--lock", action="store_true", help="how long a batch holds the write lock, in place of loads")
+    parser.add_argument("--lock", action="store_true", help="what a batch costs, in place of loads")
     parser.add_argument("--workers", type=int, nargs="+", default=[2], help="gunicorn workers with PostgreSQL")
     parser.add_argument("--potato", metavar="PYTHON", help="also Potato, in the environment of this Python")
     parser.add_argument("--plain", nargs=2, metavar=("DATABASE", "PORT"), help=argparse.SUPPRESS)

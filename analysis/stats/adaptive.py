@@ -235,7 +235,7 @@ def _of_difference(matrix: Floats, first: Ints, second: Ints) -> Floats:
 
 
 def measure_spread(group: Ints, score: Floats, ways: Sequence[Ints]) -> float:
-    """`spread_of_votes` of the rating server, in numpy: simulations ask it thousands of times."""
+    """`VoteSums.spread` of the rating server, in numpy: simulations ask it thousands of times."""
     if not len(score):
         return 1.0
     codes = np.unique(group, return_inverse=True)[1]

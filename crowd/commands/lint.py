@@ -22,8 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print them."""
     from seedvote.crowd.forms.known import FORMS
-    from seedvote.crowd.rating.batches import check_systems, compare_systems, read_judge
+    from seedvote.crowd.rating.batches import check_systems, read_judge
     from seedvote.crowd.rating.leaks import find_file_leaks, find_leaks, markup_warning
+    from seedvote.crowd.rating.study_tally import compare_systems
     from seedvote.crowd.study_folder import hit_of, pairs_file, says_rendering
     from seedvote.crowd.watching.progress import describe_assignment
     from seedvote.dialogue.media import media_of

@@ -89,7 +89,9 @@ def _by_rules_in_force(act: Callable[Concatenate[Desk, P], R]) -> Callable[Conca
         turns, desk.request.may_draw = 0, True
         for _ in range(CHANGES_AT_ONCE):
             try:
-                return act(desk, *args, **keywords)
+                result = act(desk, *args, **keywords)
+                desk.drawer.wake()
+                return result
             except StaleRules:
                 desk.read_rules()
             except LostTurn:

@@ -312,6 +312,9 @@ def _seated_with_offer(
         due_query,
         *([(NAMED, {"pair": check})] if check is not None else []),
     )
+    if moment.frontier is not None and not fewest and moment.frontier.is_ahead:  # another server may have drawn a batch
+        moment.frontier.forget()
+        (fewest,) = fetch(moment.connection, query_next_pair(seat.rater, frontier=moment.frontier, versions=False))
     if moment.frontier is not None and fewest and not moment.rules.has_versions:  # one order, one frontier
         moment.frontier.reached(fewest[0])
     offer = Offer(fewest[0] if fewest else None, due, named_[0][0] if named_ else None)

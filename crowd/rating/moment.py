@@ -345,6 +345,11 @@ class Frontier:
         """The search found this row."""
         self._at = max(self._at, (row.live, row.position))
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether some pairs are passed over."""
+        return self._at > FRONT
+
     def forget(self) -> None:
         """Pairs may have come back."""
         self._at = FRONT

@@ -45,7 +45,8 @@ from seedvote.crowd.web.talking import NoEndpoints
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Source
 
-AHEAD_EVERY = 0.5  # seconds between two looks at whether the next batch is due
+AHEAD_EVERY = 0.1  # seconds between two looks, at least, at whether the next batch is due
+AHEAD_LONGEST = 0.5  # more seconds until the next one where nothing happens here
 MOST_KEYS = 10_000  # beyond it full buckets are dropped, so that made-up ids cannot fill the memory
 
 
@@ -256,6 +257,7 @@ def _draw_ahead(desk: Desk) -> None:
         except (SQLAlchemyError, LostTurn) as error:  # the next rater who needs a batch draws it
             LOG.warning("batch", extra={"facts": {"error": str(error)}})
         time.sleep(AHEAD_EVERY)
+        desk.drawer.wait(AHEAD_LONGEST)
 
 
 def largest_body(hit: Hit) -> int:

@@ -180,11 +180,14 @@ def expected_gains(tallies: Sequence[Tally], strengths: Strengths, aim: Aim, spr
     """What one more vote on each contrast is expected to gain."""
     v = strengths.covariance
     slopes = _weigh_differences(strengths, aim)
-    product = _multiply(_multiply(v, slopes), v)
-    return [
-        _quadratic(product, tally.first, tally.second) / (spread + _quadratic(v, tally.first, tally.second))
-        for tally in tallies
-    ]
+    half = _multiply(v, slopes)
+    own = [sum(map(mul, row, column)) for row, column in zip(half, v, strict=True)]
+    gains = []
+    for tally in tallies:
+        i, j = tally.first, tally.second
+        gain = own[i] + own[j] - 2 * sum(map(mul, half[i], v[j]))
+        gains.append(gain / (spread + _quadratic(v, i, j)))
+    return gains
 
 
 def _weigh_differences(strengths: Strengths, aim: Aim) -> Matrix:
@@ -220,31 +223,39 @@ def _quadratic(matrix: Matrix, i: int, j: int) -> float:
 
 
 def _multiply(left: Matrix, right: Matrix) -> Matrix:
-    columns = list(zip(*right, strict=True))
-    return [[sum(map(mul, row, column)) for column in columns] for row in left]
+    """The product with a symmetric matrix."""
+    return [[sum(map(mul, row, column)) for column in right] for row in left]
 
 
 def invert_matrix(matrix: Matrix) -> Matrix:
-    """The inverse of a symmetric positive definite matrix, by Gauss and Jordan.
+    """The inverse of a symmetric positive definite matrix, by Cholesky.
 
-    >>> invert_matrix([[2.0, 0.0], [0.0, 4.0]])
-    [[0.5, 0.0], [0.0, 0.25]]
+    >>> invert_matrix([[4.0, 0.0], [0.0, 16.0]])
+    [[0.25, 0.0], [0.0, 0.0625]]
     """
     return _invert(matrix)[0]
 
 
 def _invert(matrix: Matrix) -> tuple[Matrix, float]:
     """The inverse, and the logarithm of the determinant."""
-    number, log_determinant = len(matrix), 0.0
-    rows = [[*row, *(float(i == k) for k in range(number))] for i, row in enumerate(matrix)]
-    for k in range(number):
-        pivot = rows[k][k]
+    lower, columns = list[list[float]](), list[list[float]]()  # columns of the inverse of `lower`, from their diagonal
+    log_determinant = 0.0
+    for i, values in enumerate(matrix):
+        row = list[float]()
+        for j in range(i):
+            row.append((values[j] - sum(map(mul, row, lower[j]))) / lower[j][j])
+        pivot = values[i] - sum(map(mul, row, row))
         log_determinant += math.log(pivot)
-        rows[k] = pivot_row = [value / pivot for value in rows[k]]
-        for i in range(number):
-            if i != k and (factor := rows[i][k]):
-                rows[i] = [value - factor * above for value, above in zip(rows[i], pivot_row, strict=True)]
-    return [row[number:] for row in rows], log_determinant
+        root = math.sqrt(pivot)
+        for j, column in enumerate(columns):
+            column.append(-sum(map(mul, row[j:], column)) / root)
+        columns.append([1 / root])
+        lower.append([*row, root])
+    inverse = [[0.0] * len(matrix) for _ in matrix]
+    for i, column in enumerate(columns):
+        for j in range(i + 1):
+            inverse[i][j] = inverse[j][i] = sum(map(mul, columns[j][i - j :], column))
+    return inverse, log_determinant
 
 
 def draw_batch(
@@ -322,28 +333,48 @@ def round_at_random(expected: Sequence[float], generator: random.Random) -> list
     return numbers
 
 
-def spread_of_votes(groups: Sequence[Any], scores: Sequence[float], ways: Sequence[Sequence[Any]]) -> float:
-    """A vote's variance within its contrast times the design effect of what the votes of a contrast share.
+class VoteSums:
+    """The votes on each contrast as sums of whole numbers, the same in whatever order votes come and are taken back."""
 
-    `ways` name the clusters of each vote (its rater, its dialogue). Squares of sums of residuals over clusters, divided
-    by the sum of their squares, are the design effect of a way; each is one at least. Before there are votes it is 1.
-    """
-    if not scores:
-        return 1.0
-    totals: dict[Any, list[float]] = {}
-    for group, score in zip(groups, scores, strict=True):
-        entry = totals.setdefault(group, [0.0, 0.0])
-        entry[0] += 1
-        entry[1] += score
-    residuals = [score - totals[group][1] / totals[group][0] for group, score in zip(groups, scores, strict=True)]
-    square = math.fsum(residual**2 for residual in residuals)
-    freedom = len(scores) - len(totals)
-    variance = (square + 1.0) / (freedom + 1.0)  # drawn towards 1, the largest there is, while votes are few
-    effect = 1.0
-    for way in ways:
-        sums: dict[Any, float] = {}
-        for group, cluster, residual in zip(groups, way, residuals, strict=True):
-            sums[group, cluster] = sums.get((group, cluster), 0.0) + residual
-        if square > 0:
-            effect += max(0.0, math.fsum(value**2 for value in sums.values()) / square - 1)
-    return min(variance, 1.0) * effect
+    def __init__(self, contrasts: int, ways: int) -> None:
+        """`ways`: in how many ways votes hang together, say by rater and by dialogue."""
+        self.votes, self.net = [0] * contrasts, [0] * contrasts
+        self._squares = [0] * contrasts
+        self._clusters: list[dict[tuple[int, Any], tuple[int, int]]] = [{} for _ in range(ways)]
+        # of each way and contrast, over its clusters: the sums of votes^2, votes * net and net^2
+        self._products = [[(0, 0, 0)] * contrasts for _ in range(ways)]
+
+    def add(self, contrast: int, score: int, clusters: Sequence[Any], times: int = 1) -> None:
+        """Add a vote for the first system (1), for the second (-1) or a tie (0); with `times` -1 take it back."""
+        self.votes[contrast] += times
+        self.net[contrast] += times * score
+        self._squares[contrast] += times * score**2
+        for sums, products, cluster in zip(self._clusters, self._products, clusters, strict=True):
+            votes, net = sums.get((contrast, cluster), (0, 0))
+            more, further = sums[contrast, cluster] = votes + times, net + times * score
+            if not more:
+                del sums[contrast, cluster]
+            a, b, c = products[contrast]
+            products[contrast] = a + more**2 - votes**2, b + more * further - votes * net, c + further**2 - net**2
+
+    def spread(self) -> float:
+        """A vote's variance within its contrast times the design effect of what the votes of a contrast share.
+
+        Squares of sums of residuals over clusters, divided by the sum of their squares, are the design effect of a way;
+        each is one at least. Before there are votes it is 1.
+        """
+        rows = [k for k, votes in enumerate(self.votes) if votes]
+        if not rows:
+            return 1.0
+        square = math.fsum((self.votes[k] * self._squares[k] - self.net[k] ** 2) / self.votes[k] for k in rows)
+        freedom = sum(self.votes) - len(rows)
+        variance = (square + 1.0) / (freedom + 1.0)  # drawn towards 1, the largest there is, while votes are few
+        effect = 1.0
+        for products in self._products if square > 0 else ():
+            effect += max(0.0, math.fsum(self._square_sums(k, *products[k]) for k in rows) / square - 1)
+        return min(variance, 1.0) * effect
+
+    def _square_sums(self, k: int, a: int, b: int, c: int) -> float:
+        """The sum over the clusters of a contrast of (net - votes * mean)^2."""
+        votes, net = self.votes[k], self.net[k]
+        return (c * votes**2 - 2 * b * net * votes + a * net**2) / votes**2

@@ -13,9 +13,9 @@ import pytest
 import sqlalchemy as sa
 
 from seedvote.crowd import study_folder
-from seedvote.crowd.rating.batches import compare_systems
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.rating.study_tally import compare_systems
 from seedvote.crowd.store.store import open_store, places_left, read_events, settings
 from seedvote.crowd.store.tables import HOLDS_PLACE, leases, pairs, votes
 from seedvote.crowd.study_folder import hit_of

@@ -24,10 +24,10 @@ from seedvote.dialogue.formulas.allocation import (
     Aim,
     ContrastPool,
     Tally,
+    VoteSums,
     draw_batch,
     judge_strengths,
     share_contrasts,
-    spread_of_votes,
 )
 
 FOUR = World((0.6, 0.2, 0.0, -0.6), dialogues=40, raters=30)
@@ -96,8 +96,10 @@ def test_the_spread_is_the_rating_servers():
         generator = np.random.default_rng(votes)
         group, rater, dialogue = (generator.integers(0, most, votes) for most in (4, 9, 30))
         score = generator.integers(-1, 2, votes).astype(float)
-        ours = spread_of_votes(group.tolist(), score.tolist(), [rater.tolist(), dialogue.tolist()])
-        assert measure_spread(group, score, [rater, dialogue]) == pytest.approx(ours)
+        ours = VoteSums(4, 2)
+        for row in zip(group.tolist(), score.astype(int).tolist(), rater.tolist(), dialogue.tolist(), strict=True):
+            ours.add(row[0], row[1], row[2:])
+        assert measure_spread(group, score, [rater, dialogue]) == pytest.approx(ours.spread())
 
 
 @pytest.mark.parametrize("aim", [Aim("best"), Aim("ranking"), Aim("better", (0, 1)), Aim("alike", (1, 2), 0.1)])

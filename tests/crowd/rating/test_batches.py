@@ -8,7 +8,6 @@ import itertools
 import json
 import random
 import threading
-from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -18,17 +17,17 @@ from seedvote.crowd.exchange import exporting
 from seedvote.crowd.hit.hit import hit_from
 from seedvote.crowd.hit.tables import AdaptiveRule
 from seedvote.crowd.rating import batches, pool, standing
-from seedvote.crowd.rating.batches import compare_systems
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.replaying import replay
+from seedvote.crowd.rating.study_tally import StudyTally, compare_systems
 from seedvote.crowd.store.store import places_left, read_events, settings
 from seedvote.crowd.store.tables import leases, pairs, votes
 from seedvote.crowd.watching.progress import progress
 from seedvote.crowd.web.app import ServerConfig, create_app, study_token
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
-from seedvote.dialogue.formulas.allocation import batch_places
+from seedvote.dialogue.formulas.allocation import VoteSums, batch_places
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Verdict
 from tests.crowd.study import SHORT, Clock, database, desk_of, press, seated
 
@@ -37,6 +36,20 @@ CONTEXT = [Utterance("user", "Hello.")]
 ADAPTIVE = dataclasses.replace(
     SHORT, assignment="adaptive", adaptive=AdaptiveRule(votes=160, batch=20), pairs_per_sitting=40
 )
+
+
+@pytest.fixture(autouse=True)
+def plans(monkeypatch):
+    """The plans made; each is also that of a server that has just begun."""
+    plan, made = batches.plan_batch, []
+
+    def plan_twice(connection, hit, seed, tally):
+        made.append(plan(connection, hit, seed, tally))
+        assert made[-1] == plan(connection, hit, seed, StudyTally())
+        return made[-1]
+
+    monkeypatch.setattr(batches, "plan_batch", plan_twice)
+    return made
 
 
 def rated(contexts=20, controls=0, checks=0):
@@ -210,7 +223,7 @@ def test_the_next_batch_is_drawn_ahead_of_raters_and_once_alone(desk):
     assert not ahead(SHORT) and not ahead(hit)
     work(desk, 6, most=12)  # of twenty places
     with store.read() as connection:
-        late = batches.plan_batch(connection, hit, 0)
+        late = batches.plan_batch(connection, hit, 0, StudyTally())
     assert ahead(hit) and not ahead(hit)
     with store.write() as connection:
         assert late.number == 2 and not batches.write_batch(connection, hit, late, 0.0)
@@ -377,13 +390,13 @@ def test_a_judge_that_says_nothing_of_the_systems_is_refused(tmp_path, change, s
 def test_fewer_votes_go_to_systems_that_judge_and_people_find_worse():
     compared = compare_systems(rated(8))
     strengths = {"one": 0.5, "two": 0.45, "three": -0.2, "four": -0.5}
-    rows = []
+    sums = VoteSums(len(compared.contrasts), 2)
     for number, (pair, contrast) in enumerate(compared.of_pair.items()):  # people's net preference is that difference
         first, second = (strengths[compared.systems[k]] for k in compared.contrasts[contrast])
         is_a = (number % 48 // 6 + 0.5) / 8 < (1 + first - second) / 2
-        rows.append(SimpleNamespace(pair=pair, rater=pair, choice="ab"[is_a == (pair in compared.turned)]))
+        sums.add(contrast, 1 if is_a else -1, (pair, compared.dialogues[pair]))
     alone, helped, contradicted = (
-        batches._share(AdaptiveRule(), compared, rows, judge)
+        batches._share(AdaptiveRule(), compared, sums, judge)
         for judge in ({}, strengths, {**strengths, "one": -0.5, "four": 0.5})
     )
     worse = [k for k, both in enumerate(compared.contrasts) if compared.systems.index("one") not in both]
@@ -460,7 +473,7 @@ def test_who_has_judged_every_pair_is_promised_no_further_sitting(desk):
 @pytest.mark.parametrize("change", ["votes", "pairs", "floor"])
 def test_a_batch_that_was_drawn_before_the_study_changed_is_not_written(desk, tmp_path, change):
     with desk.store.read() as connection:
-        early = batches.plan_batch(connection, ADAPTIVE, 0)
+        early = batches.plan_batch(connection, ADAPTIVE, 0, StudyTally())
     hit, values = ADAPTIVE, {"votes": {"votes": 200}, "floor": {"floor": 0.5}, "pairs": {}}[change]
     if change == "pairs":
         reload(desk.store, tmp_path, hit, rated(21))

@@ -11,6 +11,7 @@ from seedvote.crowd.hit.tables import AdaptiveRule
 from seedvote.crowd.rating import batches
 from seedvote.crowd.rating.change_control import take_up
 from seedvote.crowd.rating.desk import Desk
+from seedvote.crowd.rating.study_tally import compare_systems
 from seedvote.crowd.store.tables import leases, votes
 from tests.crowd.rating.test_batches import ADAPTIVE, rated, vote
 from tests.crowd.study import database, desk_of, seated
@@ -76,7 +77,7 @@ def run_study(folder, monkeypatch, seed, odds):
 
 
 def count_choices(rows):
-    compared = batches.compare_systems(rated(14))
+    compared = compare_systems(rated(14))
     counts = np.zeros((len(compared.contrasts), 4))
     for row in rows:
         contrast, choice = compared.of_pair[row.pair], ["a", "tie", "b"].index(row.choice)

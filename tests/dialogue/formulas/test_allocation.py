@@ -13,6 +13,7 @@ from seedvote.dialogue.formulas.allocation import (
     Aim,
     ContrastPool,
     Tally,
+    VoteSums,
     draw_batch,
     expected_gains,
     fit_strengths,
@@ -20,7 +21,6 @@ from seedvote.dialogue.formulas.allocation import (
     round_at_random,
     share_contrasts,
     share_out,
-    spread_of_votes,
     weigh_beliefs,
 )
 
@@ -186,13 +186,36 @@ def test_a_batch_takes_what_is_left_where_less_is_left():
     assert draw_batch([1.0], [ContrastPool([])], 9, fewest=2, generator=random.Random(0)) == []
 
 
+def spread_of_votes(groups, scores, ways):
+    sums = VoteSums(max(groups, default=0) + 1, len(ways))
+    for group, score, *clusters in zip(groups, scores, *ways, strict=True):
+        sums.add(group, score, clusters)
+    return sums.spread()
+
+
 def test_the_spread_is_the_variance_times_what_shared_raters_and_dialogues_add():
     assert spread_of_votes([], [], []) == 1.0
     generator = np.random.default_rng(4)
-    scores = generator.choice([-1.0, 1.0], 400).tolist()
+    scores = generator.choice([-1, 1], 400).tolist()
     alone = spread_of_votes([0] * 400, scores, [list(range(400))])
     assert alone == pytest.approx(1.0, abs=0.01)
     by_rater = [k // 4 for k in range(400)]
     same = [scores[k] for k in by_rater]
     assert spread_of_votes([0] * 400, same, [by_rater]) == pytest.approx(4.0, rel=0.02)
     assert spread_of_votes([0] * 400, same, [by_rater, list(range(400))]) == pytest.approx(4.0, rel=0.02)
+
+
+def test_votes_that_are_taken_back_leave_no_trace():
+    draw = random.Random(2)
+    votes = [(draw.randrange(5), draw.randrange(-1, 2), (draw.randrange(8), draw.randrange(30))) for _ in range(400)]
+    sums, fewer = VoteSums(5, 2), VoteSums(5, 2)
+    for vote in votes:
+        sums.add(*vote)
+    for vote in draw.sample(votes[::2], 200):
+        sums.add(*vote, -1)
+    for vote in reversed(votes[1::2]):
+        fewer.add(*vote)
+    assert vars(sums) == vars(fewer) and sums.spread() == fewer.spread() > 0
+    for vote in votes[1::2]:
+        sums.add(*vote, -1)
+    assert vars(sums) == vars(VoteSums(5, 2))
