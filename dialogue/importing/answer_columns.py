@@ -27,7 +27,7 @@ from seedvote.dialogue.importing.columns import (
 from seedvote.dialogue.importing.order import speaks_of_order
 from seedvote.dialogue.importing.reading import IGNORED, MOST_QUESTIONS, QUESTIONS, type_names
 from seedvote.dialogue.importing.scores_of_sides import ask_about_numbers
-from seedvote.dialogue.importing.tools import refuse_scores_of_sides, unknown_table
+from seedvote.dialogue.importing.tools import refuse_ranks, refuse_scores_of_sides, unknown_table
 from seedvote.dialogue.importing.words import FLAGS, NUMBER, fold_name, is_missing, is_tie, read_named_winner, read_word
 from seedvote.dialogue.judges import is_judge_name
 from seedvote.dialogue.tables.table import RawTable
@@ -127,6 +127,7 @@ def add_answers(
         _refuse_several(table, fits)
         names["worse"], why["worse"] = fits[0], "by its name and words"
         return
+    refuse_ranks(table)
     _ask_about_unnamed(table, free, systems)
     _ask_about_names(table, free, systems)
     _refuse_pairs_of_texts(table)

@@ -274,23 +274,40 @@ def unknown_table(table: RawTable, missing: str) -> InputError:
 
 def _ask_for_scores(table: RawTable) -> str:
     """A question where several columns hold numbers: they may be ratings, one column a system or one a quality."""
-    known = {*FIELDS, *LIKELY["pair"], *LIKELY["rater"], *NO_SYSTEM, "age", "year"}
-    scores = [
-        name
-        for name in table.names
-        if plain_name(name) not in known and all(map(_is_number, texts := table.values(name))) and texts
-    ]
-    if len(scores) < 2 or any(map(is_tie, table.names)):
+    scores = _columns_of_numbers(table)
+    if len(scores) < 2:
         return ""
     ratings = f"python -m analysis ratings {shlex.quote(str(table.path))}"
     first = f" Do {scores[0]} and {scores[1]} hold"
-    sheets = zip(*([float(cell or "nan") for cell in table.text(name)] for name in scores), strict=True)
-    if "system" not in map(plain_name, table.names) and are_ranks(sheets):
-        ranks = f"python -m analysis ranks {shlex.quote(str(table.path))} --systems {shlex.quote(','.join(scores))}"
-        return f"{first} the ranks of a system each, 1 the best? Compare them: {ranks}"
     if "system" in map(plain_name, table.names):
         return f"{first} scores? Compare one of them: {ratings} --columns {shlex.quote(f'score={scores[0]}')}"
+    if are_ranks(_sheets_of(table, scores)):
+        ranks = f"python -m analysis ranks {shlex.quote(str(table.path))} --systems {shlex.quote(','.join(scores))}"
+        return f"{first} the ranks of a system each, 1 the best? Compare them: {ranks}"
     return f"{first} the scores of a system each? Compare them: {ratings} --systems {shlex.quote(','.join(scores))}"
+
+
+def _columns_of_numbers(table: RawTable) -> list[str]:
+    """The columns that may be scores, none where one is called a tie."""
+    known = {*FIELDS, *LIKELY["pair"], *LIKELY["rater"], *NO_SYSTEM, "age", "year"}
+    names = [name for name in table.names if plain_name(name) not in known]
+    numbers = [name for name in names if (texts := table.values(name)) and all(map(_is_number, texts))]
+    return [] if any(map(is_tie, table.names)) else numbers
+
+
+def _sheets_of(table: RawTable, scores: Sequence[str]) -> list[tuple[float, ...]]:
+    return list(
+        zip(*([float(cell.replace(",", ".") or "nan") for cell in table.text(name)] for name in scores), strict=True)
+    )
+
+
+def refuse_ranks(table: RawTable) -> None:
+    """Three or more columns that rank their systems, before a 1 or 2 in one of them is taken for an answer."""
+    scores = _columns_of_numbers(table)
+    if len(scores) > 2 and "system" not in map(plain_name, table.names):
+        sheets = _sheets_of(table, scores)
+        if are_ranks(sheets) and len(scores) in map(max, sheets):
+            raise unknown_table(table, "choice")
 
 
 def are_ranks(sheets: Iterable[Sequence[float]]) -> bool:

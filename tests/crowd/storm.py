@@ -1,6 +1,7 @@
 """Raters who talk and do what people do to pages, and an audit that believes the endpoints' own books alone."""
 
 import html as escaping
+import json
 import random
 import re
 import threading
@@ -172,9 +173,14 @@ def audit(desk, doubles, talkers):
     for row in read_all(store, messages):
         said[row.lease][row.number] = row.text
     rows = {(row.lease, row.number, row.side): row for row in read_all(store, replies)}
-    names = {
-        call_name(secret, *key, heard): key for key, row in rows.items() for heard in range(row.calls + 1) if row.calls
-    }
+
+    def key_of(asked):
+        """The stored reply that was asked for: its name is made of the reply's key and of what was sent."""
+        body = json.dumps(asked.body, sort_keys=True)
+        for key, row in rows.items():
+            if any(call_name(secret, *key, heard, body) == asked.name for heard in range(row.calls + 1) if row.calls):
+                return key
+        raise AssertionError(f"it was asked for what nobody stored: {asked}")
 
     def system(key):
         return sides_of(desk.rules.form.record_of(lease_rows[key[0]].body))[key[2]]
@@ -192,7 +198,7 @@ def audit(desk, doubles, talkers):
     calls = defaultdict(list)
     for name, double in doubles.items():
         for asked in double.asked:
-            key = names[asked.name]  # else it was asked for what nobody stored
+            key = key_of(asked)
             assert system(key).model == name
             assert asked.messages == sent(key)
             calls[key].append(asked)

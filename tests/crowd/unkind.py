@@ -51,6 +51,7 @@ class Asked:
     """One call as the endpoint saw it."""
 
     name: str
+    body: dict
     messages: list
     most_out: int
     whim: str
@@ -82,7 +83,7 @@ class UnkindServer(QuietServer):
             out = min(body["max_tokens"], 1 + len(text.encode()) // 4)
             tokens = (0, 0) if whim in FREE else (1 + sent // 4, body["max_tokens"] if whim == "length" else out)
             name = handler.headers["Idempotency-Key"]
-            self.asked.append(Asked(name, body["messages"], body["max_tokens"], whim, tokens, text))
+            self.asked.append(Asked(name, body, body["messages"], body["max_tokens"], whim, tokens, text))
             pause = self.draw.choice((0, 0, 0, 0.01, 0.05, 0.15))
         time.sleep(0.4 if whim == "late" else pause)
         self._answer(handler, body, whim, text, tokens)
