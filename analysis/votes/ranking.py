@@ -17,9 +17,10 @@ from seedvote.analysis.stats.paired.davidson import (
     count_games,
     find_linked_groups,
     fit_model,
+    weigh_games,
 )
 from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
-from seedvote.analysis.stats.paired.powered_davidson import PredictedPairs, fit_with_predictor
+from seedvote.analysis.stats.paired.powered_davidson import DrawnStrata, PredictedPairs, fit_with_predictor
 from seedvote.analysis.stats.paired.rank_sets import RankSets, rank_sets
 from seedvote.analysis.stats.paired.reversal import Reversal, reverse_leader
 from seedvote.analysis.votes.clusters import Ways, clusters_of
@@ -104,8 +105,22 @@ def ranking_of(
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """How pairs were drawn for votes where not all had the same chance.
+
+    Each pair's own chance, or the stratum of every pair within which pairs were drawn at random; the other is empty.
+    """
+
+    chances: Mapping[str, float]
+    strata: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class HelpedRanking:
-    """The ranking by the votes alone, and that with a score of every pair, voted on or not."""
+    """The ranking by the votes alone, and that with a score of every pair, voted on or not.
+
+    Both are design-weighted where chances were unequal. `unvoted` are strata without votes, which neither covers.
+    """
 
     people: Ranking
     helped: Ranking
@@ -114,6 +129,7 @@ class HelpedRanking:
     votes: int
     voted: int  # pairs
     others: int  # pairs with a score and no votes
+    unvoted: tuple[str, ...] = ()
 
 
 def ranking_with_scores(
@@ -123,66 +139,121 @@ def ranking_with_scores(
     clusters: str,
     sets: int,
     generator: np.random.Generator,
+    drawing: Drawing | None = None,
 ) -> HelpedRanking | None:
     """The ranking with scores of pairs (how far a is ahead of b) where three systems or more can be ranked.
 
-    The pairs with votes must be a random part of all. None where the votes alone give no ranking.
+    The pairs with votes must be a random part of all, or drawn as `drawing` says. None where the votes alone give no
+    ranking.
     """
     seed = int(generator.integers(2**63))
     try:
         chosen = _choose_systems(matches, clusters_of(matches.votes, clusters))
         if chosen.inside.sum() < 3:
             return None
-        alone = _fit_strengths(matches, chosen.inside, "davidson", clusters)
         played, votes = games_between(matches, chosen.inside)
         ways = clusters_of(votes, clusters, part=True)
         if not ways:
             return None
-        ways, wide, predicted = _predict_pairs(played.systems, votes, ways, pairs, scores)
+        material = _pairs_between(played.systems, votes, pairs, drawing)
+        ways, wide, numbers = _number_clusters(votes, ways, material)
+        predicted = _predict_pairs(played.systems, material, numbers, scores)
         if not len(predicted.value):
             return None
-        powered = fit_with_predictor(played, fit_model(played), ways, wide, predicted)
+        strata = None
+        if drawing is not None:
+            played, strata = _weigh_by_chance(played, material, numbers, drawing)
+        powered = fit_with_predictor(played, fit_model(played), ways, wide, predicted, strata)
     except InputError:
         return None
     people, helped = (
         _rank_fit(fit_result, "davidson", matches, chosen, sets, np.random.default_rng(seed))
-        for fit_result in (alone, powered.fit if powered.weight else alone)
+        for fit_result in (powered.people, powered.fit)
     )
     others = len(predicted.value) - predicted.voted
-    return HelpedRanking(people, helped, powered.weight, powered.gain, len(votes), predicted.voted, others)
+    return HelpedRanking(
+        people, helped, powered.weight, powered.gain, len(votes), predicted.voted, others, material.unvoted
+    )
 
 
-def _predict_pairs(
-    systems: Sequence[str], votes: Votes, ways: Ways, pairs: Mapping[str, Pair], scores: Mapping[str, float]
-) -> tuple[dict[str, Ints], Ints, PredictedPairs]:
-    """The scored pairs of these systems, and the votes' clusters in one numbering with those of all pairs."""
-    codes = {name: code for code, name in enumerate(systems)}
-    names = system_names(pairs[name] for name in votes.pairs)  # as the votes name them
-    voted_codes, place = np.unique(votes.pair, return_inverse=True)
-    voted = [pairs[votes.pairs[code]] for code in voted_codes]
+@dataclass(frozen=True, eq=False)
+class _PairsBetween:
+    """All pairs of the ranked systems, those with votes first."""
+
+    pairs: Sequence[Pair]
+    voted: int
+    place: Ints  # (votes,) the pair of each vote
+    names: Mapping[tuple[str, int | None, str], str]  # key of a system -> its name, as the votes name it
+    unvoted: tuple[str, ...]  # strata without votes, whose pairs are left out
+
+
+def _pairs_between(
+    systems: Sequence[str], votes: Votes, pairs: Mapping[str, Pair], drawing: Drawing | None
+) -> _PairsBetween:
+    names = system_names(pairs[name] for name in votes.pairs)
+    codes, place = np.unique(votes.pair, return_inverse=True)
+    voted = [pairs[votes.pairs[code]] for code in codes]
     voted_names = {pair.pair for pair in voted}
     others = [
         pair
         for name, pair in pairs.items()
         if name not in voted_names and pair.kind == "real" and key_of(pair.a) != key_of(pair.b)
     ]
-    others = [pair for pair in others if {names.get(key_of(side)) for side in (pair.a, pair.b)} <= codes.keys()]
-    every = [*voted, *others]
+    others = [pair for pair in others if {names.get(key_of(side)) for side in (pair.a, pair.b)} <= set(systems)]
+    unvoted = set[str]()
+    if drawing is not None and drawing.strata:
+        unvoted = {drawing.strata[pair.pair] for pair in others} - {drawing.strata[pair.pair] for pair in voted}
+        others = [pair for pair in others if drawing.strata[pair.pair] not in unvoted]
+    return _PairsBetween([*voted, *others], len(voted), place, names, tuple(sorted(unvoted)))
+
+
+def _number_clusters(votes: Votes, ways: Ways, material: _PairsBetween) -> tuple[dict[str, Ints], Ints, Ints]:
+    """The votes' clusters, the widest of them but the rater, and that of all pairs in the same numbering."""
     way = next((name for name in ways if name != "rater"), "pair")
-    clusters = [*clusters_by_name(votes, voted, place, way), *(cluster_name(pair, way) for pair in every[len(voted) :])]
+    voted, others = material.pairs[: material.voted], material.pairs[material.voted :]
+    clusters = [
+        *clusters_by_name(votes, voted, material.place, way),
+        *(cluster_name(pair, way) for pair in others),
+    ]
     numbers = np.unique(clusters, return_inverse=True)[1]
-    wide = numbers[: len(voted)][place]
-    is_scored = np.array([pair.pair in scores for pair in every])
-    scored = [pair for pair in every if pair.pair in scores]
-    sides = [[codes[names[key_of(side)]] for side in (pair.a, pair.b)] for pair in scored]
+    wide = numbers[material.place]
+    return {name: wide if name == way else by for name, by in ways.items()}, wide, numbers
+
+
+def _predict_pairs(
+    systems: Sequence[str], material: _PairsBetween, numbers: Ints, scores: Mapping[str, float]
+) -> PredictedPairs:
+    """The pairs that have a score."""
+    codes = {name: code for code, name in enumerate(systems)}
+    is_scored = np.array([pair.pair in scores for pair in material.pairs])
+    scored = [pair for pair in material.pairs if pair.pair in scores]
+    sides = [[codes[material.names[key_of(side)]] for side in (pair.a, pair.b)] for pair in scored]
     a, b = np.array(sides, dtype=np.int64).reshape(-1, 2).T
-    turned = a > b
     rows = np.where(is_scored, np.cumsum(is_scored) - 1, -1)
     value = np.array([scores[pair.pair] for pair in scored])
-    predicted = PredictedPairs(
-        np.minimum(a, b), np.maximum(a, b), np.where(turned, -value, value), numbers[is_scored], rows[place]
+    return PredictedPairs(
+        np.minimum(a, b),
+        np.maximum(a, b),
+        np.where(a > b, -value, value),
+        numbers[is_scored],
+        rows[material.place],
     )
-    return {name: wide if name == way else by for name, by in ways.items()}, wide, predicted
+
+
+def _weigh_by_chance(
+    played: Games, material: _PairsBetween, numbers: Ints, drawing: Drawing
+) -> tuple[Games, DrawnStrata | None]:
+    """The votes by the inverse of their pairs' chances, and the strata where pairs were drawn within them."""
+    strata = None
+    if drawing.strata:
+        of_pair = np.unique([drawing.strata[pair.pair] for pair in material.pairs], return_inverse=True)[1]
+        voted, total = np.bincount(of_pair[: material.voted]), np.bincount(of_pair)
+        strata = DrawnStrata(of_pair[material.place], of_pair, numbers, voted)
+        chance = (voted / total)[of_pair]
+    else:
+        chance = np.array([drawing.chances[pair.pair] for pair in material.pairs[: material.voted]])
+    weight = 1 / chance[material.place]
+    return weigh_games(played, weight / weight.mean()), strata
 
 
 def _rank_fit(

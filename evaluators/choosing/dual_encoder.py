@@ -154,14 +154,14 @@ def train_dual(material: DualMaterial, how: DualSettings, seed: int) -> DualEnco
         order = torch.randperm(len(material.train), generator=stream).tolist()
         for rows in _cut_batches(order, how.batch):
             adam.forget_gradients()
-            loss = _batch_loss(network, [material.train[row] for row in rows], how, stream)
+            loss = compute_loss(network, [material.train[row] for row in rows], how, stream)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), 5.0)
             adam.step()
         with torch.no_grad():
             generator = torch.Generator().manual_seed(0)  # the same false replies in every epoch
             parts = [
-                (len(rows), float(_batch_loss(network, [material.valid[row] for row in rows], how, generator)))
+                (len(rows), float(compute_loss(network, [material.valid[row] for row in rows], how, generator)))
                 for rows in _cut_batches(range(len(material.valid)), how.batch)
             ]
         loss_valid = sum(n * value for n, value in parts) / sum(n for n, _ in parts)
@@ -179,7 +179,8 @@ def _cut_batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
             yield order[start : start + size]
 
 
-def _batch_loss(network: DualEncoder, pairs: Sequence[Pair], how: DualSettings, stream: torch.Generator) -> Tensor:
+def compute_loss(network: DualEncoder, pairs: Sequence[Pair], how: DualSettings, stream: torch.Generator) -> Tensor:
+    """The mean loss of a batch; `stream` draws the false replies."""
     contexts, replies = network.read([pair[0] for pair in pairs]), network.read([pair[1] for pair in pairs])
     if how.in_batch:
         scores = network(contexts, replies)

@@ -71,7 +71,8 @@ DEAR = ("rankings: sixty systems at once",)  # seconds for two studies
 def test_a_row_can_be_run(claim):
     cell = next(iter(claim.cells))
     outcomes = claim.run(claim.cells[cell], 2, np.random.default_rng(0))
-    assert len(outcomes) == 2 and set(outcomes[np.isfinite(outcomes)]) <= {0.0, 1.0}
+    answers = outcomes[np.isfinite(outcomes)]
+    assert len(outcomes) == 2 and ((answers >= 0) & (answers <= 1)).all()  # whether it held, or for what share
     assert set(claim.silent) <= set(claim.cells)
 
 

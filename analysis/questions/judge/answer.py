@@ -29,6 +29,7 @@ from seedvote.dialogue.signature import signature
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 RANK_SETS = 2000  # draws behind the ranks
+SOME_STRATA = 5  # of those without votes, named
 OUTCOMES: Mapping[Outcome, str] = {NET: "net preference", TIE: "tie share"}
 CONSTANT = {
     "first": "chose the response shown first",
@@ -182,9 +183,9 @@ def _describe_judge(
     estimates = _correct_drift([row for row in rows if row is not None], labelling)
     if labelling.assumed:
         refuse_drift(bench.judge, [(row.first, row.second) for row in estimates], [row.drift for row in estimates])
-    ranking = None  # chances that differ by pair would move the strengths of the votes alone, too
-    if not labelling.stated:
-        ranking = ranking_with_scores(matches, bench.pairs, scores[NET], clusters, RANK_SETS, generator)
+    voted = {matches.votes.pairs[code] for code in np.unique(matches.votes.pair)}
+    drawing = labelling.describe_drawing(bench.pairs, voted)
+    ranking = ranking_with_scores(matches, bench.pairs, scores[NET], clusters, RANK_SETS, generator, drawing)
     return JudgeResult(title, bench.judge, bench.prompt, habits, people, estimates, ranking)
 
 
@@ -275,13 +276,11 @@ def _list_cautions(
             "The pairs with votes are taken for a random part of all pairs, as this study hands them out. If they were "
             "chosen otherwise, say so: --labels strata COLUMN or --labels weights COLUMN."
         )
-    if (
-        labelling.stated
-        and len({name for judge in judges for row in judge.estimates for name in (row.first, row.second)}) > 2
-    ):
+    if unvoted := sorted({name for judge in judges if judge.ranking for name in judge.ranking.unvoted}):
+        strata = count(len(unvoted), "value")
         yield (
-            "No ranking with the judge: pairs had unequal chances of being voted on, and votes alone would favour the "
-            "systems of likelier pairs. The estimates of each two systems allow for it."
+            f"The ranking with the judge leaves out the pairs of {strata} of --labels {labelling.words} that have no "
+            f"votes: {', '.join(unvoted[:SOME_STRATA])}{', ...' if len(unvoted) > SOME_STRATA else ''}."
         )
     if any(row.voted < ppi.FEW for judge in judges for row in judge.estimates):
         yield (

@@ -8,7 +8,7 @@ are compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from scipy.special import stdtr
 
 from seedvote.analysis.stats import powered as ppi
 from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.votes.ranking import Drawing
 from seedvote.analysis.votes.verdicts import Bench, Scored
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Pair
@@ -84,6 +85,15 @@ class Labelling:
             blind = replace(sample, f=np.zeros(len(sample.y)), other=np.zeros(len(sample.other)))
             return self._estimate_in_strata(scored, blind, share).interval
         return ppi.estimate_from_people(scored.sample, share)
+
+    def describe_drawing(self, pairs: Mapping[str, Pair], voted: Collection[str]) -> Drawing | None:
+        """Of these pairs and those among them with votes; None where all had the same chance."""
+        if self.kind == "strata":
+            drawn = {name: pair for name, pair in pairs.items() if pair.kind == "real" or name in voted}
+            return Drawing({}, {name: str(_read_field(pair, self.column)) for name, pair in drawn.items()})
+        if self.kind == "weights":
+            return Drawing({name: _read_chance(pairs[name], self.column) for name in voted}, {})
+        return None
 
     def _estimate_in_strata(self, scored: Scored, sample: ppi.Sample, share: bool) -> ppi.Powered:
         names = [str(_read_field(pair, self.column)) for pair in (*scored.first, *scored.others)]

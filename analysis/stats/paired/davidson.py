@@ -16,7 +16,7 @@ Strengths sum to zero. Errors that allow for shared raters and dialogues are in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -209,6 +209,13 @@ def count_games(
     meeting = cells // 3
     first, second = meeting // len(systems), meeting % len(systems)
     return Games(tuple(systems), first, second, cells % 3 - 1, counts, code, values, weight)
+
+
+def weigh_games(played: Games, weight: Floats) -> Games:
+    """The same votes, each of which counts so much more or less than it did."""
+    weights = played.weights * weight
+    counts = np.bincount(played.code, weights=weights, minlength=played.counts.size).reshape(-1, 3)
+    return replace(played, counts=counts.astype(np.float64), weight=weights)
 
 
 def fit_model(played: Games, model: Model = "davidson") -> Fit:

@@ -29,18 +29,25 @@ ALONE = 1e-6  # what a cluster leaves of a direction that it alone determines
 
 def cluster_errors(played: Games, fit: Fit, by: Mapping[str, NDArray[np.int64]]) -> Fit:
     """The same fit with a covariance robust to votes that share a pair, a rater, ... (name -> codes of the votes)."""
+    if not by:
+        return fit
     decisive = (played.code % 3 != TIE).astype(float)
-    return (
-        with_clusters(fit, by, decisive, partial(_estimate_covariance, played, _at_cells(played, fit))) if by else fit
+    return with_clusters(
+        fit, by, decisive, partial(_estimate_covariance, played, score_cells(played, fit)), played.weights
     )
 
 
 def with_clusters(
-    fit: Fit, by: Mapping[str, NDArray[np.int64]], decisive: Floats, sandwich: Callable[[NDArray[np.int64]], Floats]
+    fit: Fit,
+    by: Mapping[str, NDArray[np.int64]],
+    decisive: Floats,
+    sandwich: Callable[[NDArray[np.int64]], Floats],
+    weight: Floats | None = None,
 ) -> Fit:
     """The same fit with the covariance of all ways together; `sandwich` gives that of one way from its codes.
 
-    Eigenvalues below zero, which the difference of matrices may have, are set to zero.
+    Eigenvalues below zero, which the difference of matrices may have, are set to zero. Clusters are counted by the
+    parts of their votes in the variance, which go with the square of what a vote counts (`weight`).
     """
     parts = {
         names: sandwich(cross_codes([by[name] for name in names]))
@@ -49,7 +56,8 @@ def with_clusters(
     }
     covariance = _add_ways(parts, list(by))
     values, vectors = np.linalg.eigh(covariance)
-    freedom = [max(min(kish(codes), kish(codes, decisive)) - 1, 1.0) for codes in by.values()]
+    part = np.ones(len(decisive)) if weight is None else weight**2
+    freedom = [max(min(kish(codes, part), kish(codes, part * decisive)) - 1, 1.0) for codes in by.values()]
     return replace(
         fit,
         covariance=(vectors * np.maximum(values, 0)) @ vectors.T,
@@ -67,7 +75,7 @@ def _add_ways(parts: Mapping[tuple[str, ...], Floats], names: Sequence[str]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _AtCells:
+class CellScores:
     """What one vote in every cell tells, on the two coordinates d and tie."""
 
     design: CellWeights
@@ -77,14 +85,15 @@ class _AtCells:
     scale: Floats  # (P, P) root of the inverse information: what it is multiplied with has the scale of the estimates
 
 
-def _at_cells(played: Games, fit: Fit) -> _AtCells:
+def score_cells(played: Games, fit: Fit) -> CellScores:
+    """At this fit, whose covariance is that of independent votes."""
     design = design_of(played)
     chances, by_d, by_t = predict_outcomes(fit.model, fit.parameters, design)
     scores = np.stack([by_d, by_t if design.tie is not None else np.zeros_like(by_d)], axis=2)
     information = np.einsum("ck,cki,ckj->cij", chances, scores, scores)
     values, vectors = np.linalg.eigh(fit.covariance)
     scale = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    return _AtCells(design, scores, _raise_to_power(information, 0.5), _raise_to_power(information, -0.5), scale)
+    return CellScores(design, scores, _raise_to_power(information, 0.5), _raise_to_power(information, -0.5), scale)
 
 
 def _raise_to_power(matrices: Floats, exponent: float) -> Floats:
@@ -95,7 +104,7 @@ def _raise_to_power(matrices: Floats, exponent: float) -> Floats:
     return np.asarray((vectors * raised[:, None, :]) @ np.swapaxes(vectors, 1, 2))
 
 
-def _estimate_covariance(played: Games, at_cells: _AtCells, cluster: Ints) -> Floats:
+def _estimate_covariance(played: Games, at_cells: CellScores, cluster: Ints) -> Floats:
     """The covariance (P, P) for one way of clustering."""
     middle, number = np.zeros_like(at_cells.scale), 0
     for _, factor, residual in _by_cluster(played, at_cells, cluster):
@@ -120,12 +129,11 @@ class ClusterSteps:
         return np.asarray(self.scale @ (self.steps.T @ self.steps) @ self.scale * shrinking)
 
 
-def find_steps(played: Games, fit: Fit, cluster: Ints, moves: Floats) -> ClusterSteps:
-    """The steps where each vote's score in d has been moved by `moves` (votes,); `fit` has the independent covariance.
+def find_steps(played: Games, at_cells: CellScores, cluster: Ints, moves: Floats) -> ClusterSteps:
+    """The steps where each vote's score in d has been moved by `moves` (votes,).
 
     Moves have no part in the information: what they rest on was not fitted to these votes.
     """
-    at_cells = _at_cells(played, fit)
     batches = [
         (codes, _compute_steps(factor, residual))
         for codes, factor, residual in _by_cluster(played, at_cells, cluster, moves)
@@ -134,14 +142,8 @@ def find_steps(played: Games, fit: Fit, cluster: Ints, moves: Floats) -> Cluster
     return ClusterSteps(codes, steps, at_cells.scale)
 
 
-def score_votes(played: Games, fit: Fit) -> Floats:
-    """(votes, 2): the slopes of each vote's log chance in d and in the tie parameter."""
-    scores = _at_cells(played, fit).scores
-    return np.asarray(scores[played.code // 3, played.code % 3])
-
-
 def _by_cluster(
-    played: Games, at_cells: _AtCells, cluster: Ints, moves: Floats | None = None
+    played: Games, at_cells: CellScores, cluster: Ints, moves: Floats | None = None
 ) -> Iterator[tuple[Ints, Floats, Floats]]:
     """Clusters of as many cells each, some at once: their codes, factors of their information (n, rows, P), and
     residuals (n, rows).
@@ -168,7 +170,7 @@ def _by_cluster(
             yield codes, factor.reshape(len(some), 2 * size, -1), residual[some].reshape(len(some), -1)
 
 
-def _factor_information(at_cells: _AtCells, cell: Ints, times: Floats) -> Floats:
+def _factor_information(at_cells: CellScores, cell: Ints, times: Floats) -> Floats:
     """(entries, 2, P): the root of the information of all votes of an entry, times the scale of the estimates."""
     of_d = at_cells.design.weights[cell] @ at_cells.scale
     tie = at_cells.design.tie

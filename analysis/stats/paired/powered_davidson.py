@@ -11,6 +11,11 @@ one step from its maximum, with the predictor taken about its own model: over al
 whatever the predictor prefers, the strengths are those of people as long as the voted pairs are a random part of all
 pairs. The errors are those of davidson_errors.py, crossed by dialogues and raters; a dialogue counts with its votes and
 with all of its pairs.
+
+Where pairs had known unequal chances of being voted on, each vote counts by the inverse of its pair's chance: in the
+fit, in the sum of x e and in the errors. Where the pairs were drawn within strata, a stratum's number of pairs is
+known, so a vote adds to the error by how its score differs from the mean of its stratum, and each pair of the stratum,
+voted on or not, adds that mean.
 """
 
 from __future__ import annotations
@@ -24,11 +29,12 @@ from scipy import sparse
 
 from seedvote.analysis.stats.gain import MOST, Gain, bound_by_correlation
 from seedvote.analysis.stats.intervals import cross_codes, kish
-from seedvote.analysis.stats.paired.davidson import Fit, Floats, Games, design_of
-from seedvote.analysis.stats.paired.davidson_errors import TIE, find_steps, score_votes, with_clusters
+from seedvote.analysis.stats.paired.davidson import Fit, Floats, Games
+from seedvote.analysis.stats.paired.davidson_errors import TIE, CellScores, find_steps, score_cells, with_clusters
 
 Ints = NDArray[np.int64]
 FEW = 30  # pairs with votes; below, a fitted weight costs more than it brings
+LEAST_IN_STRATUM = 5  # pairs with votes; fewer say too little of the mean of their stratum
 NO_GAIN = Gain(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 
 
@@ -49,63 +55,156 @@ class PredictedPairs:
 
 
 @dataclass(frozen=True, eq=False)
+class DrawnStrata:
+    """Strata within which pairs were drawn for votes, of the votes and of all pairs, whether scored or not."""
+
+    of_vote: Ints  # (votes,)
+    of_pair: Ints  # (pairs,)
+    wide: Ints  # (pairs,) the widest cluster but the rater, in the numbering of the votes'
+    voted: Ints  # (strata,) how many pairs have votes
+
+    def tabulate_votes(self, codes: Ints, size: int) -> sparse.csr_array:
+        """(size, strata): how many votes of each code are of each stratum."""
+        return _tabulate(codes, self.of_vote, (size, len(self.voted)))
+
+    def tabulate_pairs(self, size: int) -> sparse.csr_array:
+        """(size, strata): how many pairs of each cluster are of each stratum."""
+        return _tabulate(self.wide, self.of_pair, (size, len(self.voted)))
+
+
+@dataclass(frozen=True, eq=False)
 class PoweredFit:
-    """The strengths with the predictor's help, its weight beside a vote's, and what it is worth."""
+    """The strengths with the predictor's help, its weight beside a vote's, and what it is worth.
+
+    `people` are the strengths by the votes alone, by the same way of drawing.
+    """
 
     fit: Fit
+    people: Fit
     weight: float
     gain: Gain  # of the variance of all strengths at once, measured by the votes' information
 
 
 def fit_with_predictor(
-    played: Games, alone: Fit, by: Mapping[str, Ints], wide: Ints, predicted: PredictedPairs
+    played: Games,
+    alone: Fit,
+    by: Mapping[str, Ints],
+    wide: Ints,
+    predicted: PredictedPairs,
+    strata: DrawnStrata | None = None,
 ) -> PoweredFit:
     """Move the fit of the votes, whose covariance is that of independent votes, by what the predictor says of them.
 
-    `by` are the ways of clustering the votes, and `wide` the widest of them but the rater, or the pairs.
+    `by` are the ways of clustering the votes, and `wide` the widest of them but the rater, or the pairs. `played` has
+    what each vote counts where chances were unequal.
     """
-    moves = _measure_moves(played, predicted)
-    sums = _sum_by_entry(played, alone, by.get("rater"), wide, moves)
-    weight = sums.tune() if _can_help(predicted, moves) else 0.0
+    cells = score_cells(played, alone)
+    design = sparse.csr_array(cells.design.weights[played.code // 3])  # (votes, P)
+    scores = _score_rows(played, cells, design)
+    moves = _measure_moves(played, predicted, design, _count_clusters(wide, predicted, strata))
+    sums = _sum_by_entry(alone, by.get("rater"), wide, scores, moves, strata)
+    weight = sums.tune() if _can_help(played, predicted, moves) else 0.0
+
+    def move(weight: float) -> Fit:
+        return _move_fit(played, alone, cells, by, wide, scores, moves, weight, strata)
+
+    people = move(0.0)
+    helped = move(weight) if weight else people
+    freedom = max(min(kish(codes, played.weights**2) for codes in by.values()) - 1, 1.0)
+    return PoweredFit(helped, people, weight, sums.measure_gain(freedom) if weight else NO_GAIN)
+
+
+def _count_clusters(wide: Ints, predicted: PredictedPairs, strata: DrawnStrata | None) -> int:
+    codes = [wide, predicted.wide] if strata is None else [wide, predicted.wide, strata.wide]
+    return 1 + max(int(some.max(initial=0)) for some in codes)
+
+
+def _move_fit(
+    played: Games,
+    alone: Fit,
+    cells: CellScores,
+    by: Mapping[str, Ints],
+    wide: Ints,
+    scores: sparse.csr_array,
+    moves: _Moves,
+    weight: float,
+    strata: DrawnStrata | None,
+) -> Fit:
+    """The fit moved by the predictor with this weight, and its covariance by all ways of clustering."""
+    widest = next((codes for name, codes in by.items() if name != "rater"), next(iter(by.values())))
+    means = None
     pairs = weight * moves.by_wide
+    if strata is not None:
+        means = _average_strata(scores - weight * moves.of_vote, strata)
+        pairs = pairs + strata.tabulate_pairs(len(pairs)) @ means.of_pair
 
     def estimate_covariance(codes: Ints) -> Floats:
-        found = find_steps(played, alone, codes, -weight * moves.of_vote)
-        if codes is not widest or not weight:
-            return found.covariance
+        votes = find_steps(played, cells, codes, -weight * moves.in_d)
+        if strata is not None and means is not None:
+            table = strata.tabulate_votes(codes, int(codes.max()) + 1)
+            votes = replace(votes, steps=votes.steps - (table @ means.of_vote)[votes.codes] @ votes.scale)
+        if codes is not widest or not pairs.any():
+            return votes.covariance
         # A dialogue counts with its votes and with all of its pairs; where votes are not clustered by it, both apart.
         shift = 0 if codes is wide else int(codes.max()) + 1
-        clusters, place = np.unique([*found.codes, *(np.arange(len(pairs)) + shift)], return_inverse=True)
-        steps = np.zeros((len(clusters), found.steps.shape[1]))
-        np.add.at(steps, place, np.concatenate([found.steps, pairs @ found.scale]))
-        return replace(found, codes=clusters, steps=steps).covariance
+        clusters, place = np.unique([*votes.codes, *(np.arange(len(pairs)) + shift)], return_inverse=True)
+        steps = np.zeros((len(clusters), votes.steps.shape[1]))
+        np.add.at(steps, place, np.concatenate([votes.steps, pairs @ votes.scale]))
+        return replace(votes, codes=clusters, steps=steps).covariance
 
-    widest = next((codes for name, codes in by.items() if name != "rater"), next(iter(by.values())))
     moved = replace(alone, parameters=alone.parameters - weight * (alone.covariance @ moves.total))
     decisive = (played.code % 3 != TIE).astype(float)
-    helped = with_clusters(moved, by, decisive, estimate_covariance)
-    freedom = max(min(kish(codes) for codes in by.values()) - 1, 1.0)
-    return PoweredFit(helped, weight, sums.measure_gain(freedom) if weight else NO_GAIN)
+    return with_clusters(moved, by, decisive, estimate_covariance, played.weights)
 
 
-def _can_help(predicted: PredictedPairs, moves: _Moves) -> bool:
+@dataclass(frozen=True, eq=False)
+class _StratumMeans:
+    """What the votes of a stratum have in common: their mean score, and the sum of their scores for each pair."""
+
+    of_vote: Floats  # (strata, P)
+    of_pair: Floats  # (strata, P)
+
+
+def _average_strata(scores: sparse.csr_array, strata: DrawnStrata) -> _StratumMeans:
+    size = len(strata.voted)
+    sums = (_sum_rows(strata.of_vote, size) @ scores).toarray()
+    sums[strata.voted < LEAST_IN_STRATUM] = 0.0
+    votes, pairs = (np.bincount(codes, minlength=size)[:, None] for codes in (strata.of_vote, strata.of_pair))
+    return _StratumMeans(sums / np.maximum(votes, 1), sums / np.maximum(pairs, 1))
+
+
+def _score_rows(played: Games, cells: CellScores, design: sparse.csr_array) -> sparse.csr_array:
+    """(votes, P): what each vote adds to the slope of the log-likelihood."""
+    scores = cells.scores[played.code // 3, played.code % 3] * played.weights[:, None]
+    rows = sparse.csr_array(sparse.diags_array(scores[:, 0]) @ design)
+    if cells.design.tie is None:
+        return rows
+    places = np.arange(len(scores)), np.full(len(scores), cells.design.tie)
+    return rows + sparse.csr_array((scores[:, 1], places), shape=rows.shape)
+
+
+def _can_help(played: Games, predicted: PredictedPairs, moves: _Moves) -> bool:
     has_others = len(predicted.value) > predicted.voted
-    return has_others and predicted.voted >= FEW and bool(np.ptp(moves.of_vote) > 1e-12)
+    scored = predicted.of_vote >= 0
+    if not has_others or not scored.any():
+        return False
+    voted = kish(predicted.of_vote[scored], played.weights[scored] ** 2)
+    return voted >= FEW and bool(np.ptp(moves.in_d) > 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
 class _Moves:
     """What the predictor says of each vote's pair beyond its systems, as a score in d."""
 
-    of_vote: Floats  # (votes,) e
-    total: Floats  # (P,) sum over votes of x e
+    in_d: Floats  # (votes,) e, by what the vote counts
+    of_vote: sparse.csr_array  # (votes, P) x e
+    total: Floats  # (P,) their sum
     by_wide: (
         Floats  # (clusters, P) how much of the total hangs on each cluster's pairs, through the predictor's strengths
     )
 
 
-def _measure_moves(played: Games, predicted: PredictedPairs) -> _Moves:
-    votes = design_of(played).weights[played.code // 3]  # (votes, P)
+def _measure_moves(played: Games, predicted: PredictedPairs, votes: sparse.csr_array, clusters: int) -> _Moves:
     number, width = len(predicted.value), votes.shape[1]
     rows = np.concatenate([np.arange(number)] * 2)
     ends = np.concatenate([np.ones(number), -np.ones(number)])
@@ -114,16 +213,23 @@ def _measure_moves(played: Games, predicted: PredictedPairs) -> _Moves:
     values = predicted.value / 2  # a vote for a has a slope of up to 1/2 in d
     rest = values - pairs @ (inverse @ (pairs.T @ values))
     scored = predicted.of_vote >= 0
-    of_vote = np.where(scored, rest[predicted.of_vote], 0.0)
-    shared = (votes[scored].T @ pairs[predicted.of_vote[scored]]).toarray()  # (P, P)
-    gather = _sum_rows(predicted.wide, int(predicted.wide.max()) + 1)
+    in_d = played.weights * np.where(scored, rest[predicted.of_vote], 0.0)
+    of_vote = sparse.csr_array(sparse.diags_array(in_d) @ votes)
+    counted = sparse.csr_array(sparse.diags_array(played.weights[scored]) @ votes[scored])
+    shared = (counted.T @ pairs[predicted.of_vote[scored]]).toarray()  # (P, P)
+    gather = _sum_rows(predicted.wide, clusters)
     by_wide = (gather @ (sparse.diags_array(rest) @ pairs)).toarray() @ (shared @ inverse).T
-    return _Moves(of_vote, np.asarray(votes.T @ of_vote), by_wide)
+    return _Moves(in_d, of_vote, np.asarray(of_vote.sum(axis=0)), by_wide)
 
 
 def _sum_rows(codes: Ints, size: int) -> sparse.csr_array:
     """A matrix that adds the rows of each code."""
     return sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(size, len(codes)))
+
+
+def _tabulate(rows: Ints, columns: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    """How often each two codes stand together."""
+    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +244,8 @@ class _Sums:
     rater: Ints  # (entries,)
     y: Floats  # (entries, K) of votes
     f: Floats  # (entries, K) of moves
-    pairs: Floats  # (clusters, K) of moves, through the predictor's own strengths
+    y_pairs: Floats  # (clusters, K) of all pairs, voted on or not, through the means of their strata
+    f_pairs: Floats  # (clusters, K) the same of moves, and through the predictor's own strengths
     has_raters: bool
 
     def tune(self) -> float:
@@ -175,7 +282,7 @@ class _Sums:
         return bound_by_correlation(correlation, float(np.sqrt(variance)), freedom)
 
     def _sum_by_wide(self) -> tuple[Floats, Floats]:
-        y, f = np.zeros_like(self.pairs), self.pairs.copy()
+        y, f = self.y_pairs.copy(), self.f_pairs.copy()
         np.add.at(y, self.wide, self.y)
         np.add.at(f, self.wide, self.f)
         return y, f
@@ -202,26 +309,39 @@ def _dot(first: Floats, second: Floats) -> Floats:
     return np.asarray((first * second).sum(axis=1))
 
 
-def _sum_by_entry(played: Games, alone: Fit, rater: Ints | None, wide: Ints, moves: _Moves) -> _Sums:
-    design, systems = design_of(played), len(played.systems)
-    votes, scores = design.weights[played.code // 3], score_votes(played, alone)
+def _sum_by_entry(
+    alone: Fit,
+    rater: Ints | None,
+    wide: Ints,
+    scores: sparse.csr_array,
+    moves: _Moves,
+    strata: DrawnStrata | None,
+) -> _Sums:
+    systems = len(alone.systems)
     entry = wide if rater is None else cross_codes([wide, rater])
     _, first, code = np.unique(entry, return_index=True, return_inverse=True)
-    gather = _sum_rows(code, len(first))
-    y = (gather @ (sparse.diags_array(scores[:, 0]) @ votes)).toarray()
-    if design.tie is not None:
-        y[:, design.tie] += gather @ scores[:, 1]
-    f = (gather @ (sparse.diags_array(moves.of_vote) @ votes)).toarray()
     of_strengths = alone.covariance[:systems]
     values, vectors = np.linalg.eigh(of_strengths[:, :systems])
     is_free = values > 1e-10 * values.max()
     root = (vectors[:, is_free] / np.sqrt(values[is_free])) @ vectors[:, is_free].T
     bring = (root @ of_strengths).T  # (P, K)
+
+    def sum_up(rows: sparse.csr_array) -> tuple[Floats, Floats]:
+        """Of the votes of each entry, and of the pairs of each cluster."""
+        sums = (_sum_rows(code, len(first)) @ rows).toarray()
+        if strata is None:
+            return sums @ bring, np.zeros((len(moves.by_wide), bring.shape[1]))
+        means = _average_strata(rows, strata)
+        own = sums - strata.tabulate_votes(code, len(first)) @ means.of_vote
+        return own @ bring, strata.tabulate_pairs(len(moves.by_wide)) @ means.of_pair @ bring
+
+    (y, y_pairs), (f, f_pairs) = sum_up(scores), sum_up(moves.of_vote)
     return _Sums(
         wide[first],
         np.zeros(len(first), np.int64) if rater is None else np.unique(rater[first], return_inverse=True)[1],
-        y @ bring,
-        f @ bring,
-        -moves.by_wide @ bring,
+        y,
+        f,
+        y_pairs,
+        f_pairs - moves.by_wide @ bring,
         rater is not None,
     )

@@ -365,13 +365,70 @@ def test_many_systems_are_ranked_with_the_judges_help(tmp_path):
     assert f"On the ranking of 6 systems gpt-x is worth {round(ranking['votes_saved']['value'])} of" in text
 
 
-def test_two_systems_and_stated_chances_have_no_ranking(folder, tmp_path):
+def test_two_systems_have_no_ranking(folder):
     assert judged(folder).document["judges"][0]["ranking"] is None
+
+
+def test_equal_stated_chances_rank_as_a_random_draw_does(tmp_path):
     many = many_systems_folder(tmp_path / "s", systems=4, items=40, pairs_an_item=4, voted=0.4)
-    chances = rewritten(many, tmp_path / "t", Pair, lambda some: [replace(one, extra={"chance": 0.4}) for one in some])
-    stated = judged(chances, labels=["weights", "chance"])
-    assert stated.document["judges"][0]["ranking"] is None
-    assert "No ranking with the judge" in repr(stated) and "No ranking with the judge" not in repr(judged(folder))
+    plain = judged(many).document["judges"][0]["ranking"]
+    stated = {"chance": 0.4, "group": "all"}
+    field = rewritten(many, tmp_path / "t", Pair, lambda some: [replace(one, extra=stated) for one in some])
+    for labels in (["weights", "chance"], ["strata", "group"]):
+        ranking = judged(field, labels=labels).document["judges"][0]["ranking"]
+        for way in ("people", "helped"):
+            for its, same in zip(ranking[way]["systems"], plain[way]["systems"], strict=True):
+                assert its["system"] == same["system"]
+                assert its["strength"]["value"] == pytest.approx(same["strength"]["value"], abs=0.01)
+                assert its["strength"]["se"] == pytest.approx(same["strength"]["se"], rel=0.02)
+        assert ranking["gain"]["value"] == pytest.approx(plain["gain"]["value"], rel=0.02)
+
+
+def test_a_stratum_without_votes_is_named_and_left_out(tmp_path):
+    many = many_systems_folder(tmp_path / "s", systems=4, items=40, pairs_an_item=4, voted=0.4)
+    voted = {vote.pair for vote in read_records(many / "votes.jsonl", Vote)}
+
+    def group(pair, n):
+        return "late" if pair.pair not in voted and n % 2 else "early"
+
+    def divide(pairs):
+        return [replace(pair, extra={"wave": group(pair, n)}) for n, pair in enumerate(pairs)]
+
+    named = rewritten(many, tmp_path / "t", Pair, divide)
+    answer = judged(named, labels=["strata", "wave"])
+    ranking, plain = (its.document["judges"][0]["ranking"] for its in (answer, judged(many)))
+    assert ranking["unvoted"] == ["late"] and 0 < ranking["others"] < plain["others"]
+    assert "leaves out the pairs of 1 value of --labels strata wave that have no votes: late." in repr(answer)
+
+
+def test_likelier_pairs_do_not_move_the_ranking(tmp_path):
+    """One system's lost pairs are voted on five times as often: unweighted votes rank it lower than it is."""
+    many = many_systems_folder(tmp_path / "s", systems=4, items=400, pairs_an_item=4, voted=1.0)
+    pairs = {pair.pair: pair for pair in read_records(many / "pairs.jsonl", Pair)}
+    votes = read_records(many / "votes.jsonl", Vote)
+    won = {vote.pair: getattr(pairs[vote.pair], vote.choice).model for vote in votes if vote.choice != "tie"}
+    theirs = {name for name, pair in pairs.items() if "m03" in (pair.a.model, pair.b.model)}
+    lost = {name for name, winner in won.items() if name in theirs and winner != "m03"}
+    generator = np.random.default_rng(0)
+    chances = {pair: 0.6 if pair in lost else 0.12 for pair in pairs}
+    drawn = {pair for pair in pairs if generator.random() < chances[pair]}
+    fewer = rewritten(many, tmp_path / "t", Vote, lambda some: [vote for vote in some if vote.pair in drawn])
+    stated = rewritten(
+        fewer, tmp_path / "u", Pair, lambda some: [replace(one, extra={"chance": chances[one.pair]}) for one in some]
+    )
+
+    def strengths(folder, **more):
+        ranking = judged(folder, **more).document["judges"][0]["ranking"]
+        return {its["system"]: its["strength"] for its in ranking["helped"]["systems"]}
+
+    truth, weighed = strengths(many), strengths(stated, labels=["weights", "chance"])
+    blind = strengths(stated, labels=["random"])
+
+    def distance(answer):
+        return np.sqrt(np.mean([(answer[name]["value"] - truth[name]["value"]) ** 2 for name in truth]))
+
+    assert distance(weighed) < 0.5 * distance(blind)
+    assert all(weighed[name]["low"] < truth[name]["value"] < weighed[name]["high"] for name in truth)
 
 
 def several_judges(folder, path, change):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from seedvote.analysis.stats.paired import powered_davidson
-from seedvote.analysis.stats.paired.davidson import count_games, fit_model
+from seedvote.analysis.stats.paired.davidson import count_games, fit_model, weigh_games
 from seedvote.analysis.stats.paired.davidson_errors import cluster_errors
-from seedvote.analysis.stats.paired.powered_davidson import PredictedPairs, fit_with_predictor
+from seedvote.analysis.stats.paired.powered_davidson import DrawnStrata, PredictedPairs, fit_with_predictor
 from tests.analysis.stats.paired.helped_crowd import CELLS, Judged, what_holds
 
 WORLD = Judged(systems=4, voted=90, others=300, raters=12, agreement=0.8)
@@ -18,7 +18,7 @@ WORLD = Judged(systems=4, voted=90, others=300, raters=12, agreement=0.8)
 
 def drawn(world=WORLD, seed=0, value=None, keep=None):
     """One study: the games, the fit of the votes, their clusters and the predictor; `keep` says which pairs remain."""
-    a, b, verdict, dialogue, pair, choice, rater = world.study(np.random.default_rng(seed))
+    a, b, verdict, dialogue, pair, choice, rater, _, _ = world.study(np.random.default_rng(seed))
     verdict = verdict if value is None else value(a, b, verdict, pair, choice)
     rows, kept = np.ones(len(pair), bool), np.ones(len(a), bool)
     if keep is not None:
@@ -84,6 +84,62 @@ def test_the_covariance_is_that_of_leaving_each_dialogue_out(monkeypatch):
     assert np.sqrt(np.diag(found.fit.covariance)[:4]) == pytest.approx(np.sqrt(slow), rel=0.04)
 
 
+def drawn_within(strata, dialogue, pair):
+    """The weights of votes whose pairs were drawn at random within strata, and the strata."""
+    voted = np.unique(pair)
+    number = np.bincount(strata[voted], minlength=strata.max() + 1)
+    weight = (np.bincount(strata) / np.maximum(number, 1))[strata[pair]]
+    return weight, DrawnStrata(strata[pair], strata, dialogue, number)
+
+
+def test_with_strata_too_the_covariance_is_that_of_leaving_each_dialogue_out(monkeypatch):
+    """The slow twin counts anew, too, how many pairs of each stratum there are, and how many of them have votes."""
+    world = Judged(4, 240, 300, 12, 1.0, 0.8, 3, drawing="doubt 4 2 1")
+    a, b, verdict, dialogue, pair, choice, _, strata, _ = world.study(np.random.default_rng(3))
+
+    def fit(kept):
+        place = np.cumsum(kept) - 1
+        rows = kept[pair]
+        its = place[pair[rows]]
+        wide = np.unique(dialogue[kept], return_inverse=True)[1]
+        weight, drawn = drawn_within(strata[kept], wide, its)
+        played = count_games(list("wxyz"), a[pair[rows]], b[pair[rows]], choice[rows], None)
+        played = weigh_games(played, weight / weight.mean())
+        predicted = PredictedPairs(a[kept], b[kept], verdict[kept], wide, its)
+        return fit_with_predictor(played, fit_model(played), {"dialogue": wide[its]}, wide[its], predicted, drawn)
+
+    whole = fit(np.ones(len(a), bool))
+    assert whole.weight > 0.1
+    monkeypatch.setattr(powered_davidson._Sums, "tune", lambda sums: whole.weight)
+    left_out = [fit(dialogue != code) for code in np.unique(dialogue)]
+    for answer, name in ((whole.fit, "fit"), (whole.people, "people")):
+        moved = np.array([getattr(part, name).strengths for part in left_out])
+        slow = ((moved - moved.mean(0)) ** 2).sum(0) * (1 - 1 / len(moved))
+        assert np.sqrt(np.diag(answer.covariance)[:4]) == pytest.approx(np.sqrt(slow), rel=0.05)
+
+
+def test_a_vote_that_counts_twice_is_two_votes():
+    a, b, verdict, dialogue, pair, choice, _, _, _ = WORLD.study(np.random.default_rng(5))
+    twice = np.random.default_rng(6).random(WORLD.voted) < 0.4
+    times = np.where(twice[pair], 2, 1)
+
+    def fit(rows, weight):
+        its = pair[rows]
+        played = count_games(list("wxyz"), a[its], b[its], choice[rows], None)
+        played = weigh_games(played, weight)
+        by = {"dialogue": dialogue[its]}
+        return fit_with_predictor(
+            played, fit_model(played), by, by["dialogue"], PredictedPairs(a, b, verdict, dialogue, its)
+        )
+
+    weighed, repeated = fit(np.arange(len(pair)), times.astype(float)), fit(np.repeat(np.arange(len(pair)), times), 1.0)
+    assert weighed.weight == pytest.approx(repeated.weight) and weighed.weight > 0
+    for name in ("fit", "people"):
+        first, second = getattr(weighed, name), getattr(repeated, name)
+        assert first.parameters == pytest.approx(second.parameters)
+        assert first.covariance == pytest.approx(second.covariance)
+
+
 def test_the_gain_has_the_jackknife_of_its_correlation(monkeypatch):
     played, alone, by, predicted = drawn()
     seen = []
@@ -93,7 +149,7 @@ def test_the_gain_has_the_jackknife_of_its_correlation(monkeypatch):
 
     def z(kept, pairs=None):
         part = replace(sums, wide=sums.wide[kept], rater=sums.rater[kept], y=sums.y[kept], f=sums.f[kept],
-                       pairs=sums.pairs if pairs is None else pairs)  # fmt: skip
+                       f_pairs=sums.f_pairs if pairs is None else pairs)  # fmt: skip
         y, f = part._sum_by_wide()
         people = np.array([part.y[part.rater == code].sum(0) for code in range(12)])
         wide, rater, single = ((rows**2).sum() for rows in (y, people, part.y))
@@ -103,8 +159,8 @@ def test_the_gain_has_the_jackknife_of_its_correlation(monkeypatch):
         return (len(values) - 1) / len(values) * ((values - np.mean(values)) ** 2).sum()
 
     every = np.ones(len(sums.wide), bool)
-    by_wide = [z(sums.wide != code, np.where((np.arange(len(sums.pairs)) == code)[:, None], 0, sums.pairs))
-               for code in range(len(sums.pairs))]  # fmt: skip
+    by_wide = [z(sums.wide != code, np.where((np.arange(len(sums.f_pairs)) == code)[:, None], 0, sums.f_pairs))
+               for code in range(len(sums.f_pairs))]  # fmt: skip
     by_rater = [z(sums.rater != code) for code in range(12)]
     by_both = [z(np.arange(len(every)) != row) for row in range(len(every))]
     wide, rater, both = (jackknife(np.array(values)) for values in (by_wide, by_rater, by_both))
