@@ -19,19 +19,20 @@ hit: $(if $(wildcard .venv/installed),setup,.venv/rate) ## the rating page, for 
 check: setup-dev lint ## lint, types and the tests of what you changed, in under a minute
 	$(BIN)/python -m pytest -q --forks 2 -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
-# Eight copies on two cores: tests of servers, browsers and engines wait for half of their time. Lint and types run
-# beside the tests, as mypy keeps one core only. Coverage is traced where Python counts lines by itself, from 3.12: on
+# Two copies a core: with four, two cores were busy all the time and took a seventh longer. Lint and types run beside
+# the tests, as mypy keeps one core only. Coverage is traced where Python counts lines by itself, from 3.12: on
 # 3.11 that takes a quarter of all time, so there `make coverage` does it, once a week.
 test: setup-dev ## every check (what .ci/run calls)
 	$(MAKE) --no-print-directory -j2 lint suite
 
+FORKS = $(shell $(BIN)/python -c 'import os; print(2 * os.cpu_count())')
 CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if hasattr(sys, "monitoring") else "ctrace")')
 
 suite: setup-dev ## the tests without lint and types
-	COVERAGE_CORE=$(CORE) $(BIN)/python -m pytest --forks 8 $(if $(CI),$(if $(filter sysmon,$(CORE)),--cov))
+	COVERAGE_CORE=$(CORE) $(BIN)/python -m pytest --forks $(FORKS) $(if $(CI),$(if $(filter sysmon,$(CORE)),--cov))
 
 coverage: setup-dev ## the tests with the floor of coverage
-	COVERAGE_CORE=$(CORE) $(BIN)/python -m pytest --forks 8 --cov
+	COVERAGE_CORE=$(CORE) $(BIN)/python -m pytest --forks $(FORKS) --cov
 
 test-slow: setup-dev ## long simulations and fault injection
 	$(BIN)/python -m pytest -m slow --timeout 3600 -o faulthandler_timeout=3300

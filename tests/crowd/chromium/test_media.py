@@ -179,6 +179,7 @@ def test_videos_are_played_and_a_broken_picture_is_told(arrive, videos, size):
             page.locator("#note").evaluate("note => { note.textContent = ''; }")
             page.evaluate("document.querySelector('.failed').classList.remove('failed'); lock()")
             page.locator("img.failed").wait_for()  # also where it broke before the script was there
+            wait_for(lambda: read_all(page) == ["IMG"] and page.evaluate("[...unseen.values()].join()") == "")
             page.keyboard.press("1")
             page.locator("#note", has_text="Something on this page could not be loaded").wait_for()
             assert page.evaluate(LOCKED) == 1
