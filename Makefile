@@ -19,7 +19,7 @@ hit: $(if $(wildcard .venv/installed),setup,.venv/rate) ## the rating page, for 
 check: setup-dev lint ## lint, types and the tests of what you changed, in under a minute
 	$(BIN)/python -m pytest -q --forks 2 -m "not slow and not browser" $$($(BIN)/python -m tests.house.changed)
 
-# Two copies a core: with four, two cores were busy all the time and took a seventh longer. Lint and types run beside
+# Two copies a core: with four, two cores were busy all the time and took a third longer. Lint and types run beside
 # the tests, as mypy keeps one core only. Coverage is traced where Python counts lines by itself, from 3.12: on
 # 3.11 that takes a quarter of all time, so there `make coverage` does it, once a week.
 test: setup-dev ## every check (what .ci/run calls)
