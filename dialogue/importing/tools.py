@@ -325,7 +325,7 @@ def are_ranks(sheets: Iterable[Sequence[float]]) -> bool:
 
 def _is_ranking(sheet: Sequence[float], is_dense_too: bool) -> bool:
     """Numbers in order: 1 1 3, 2 2 3, 1.5 1.5 3, or 1 1 2."""
-    below = [sum(other < number for other in sheet) for number in sheet]
+    below = [sum(rank < number for rank in sheet) for number in sheet]
     alike = [sheet.count(number) for number in sheet]
     steps = sorted({*sheet})
     return (
