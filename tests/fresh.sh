@@ -72,7 +72,7 @@ commands() { # PART NETWORK: what a newcomer types for it
         first) echo 'cd seedvote; . .venv/bin/activate; python analyze_ties.py examples/votes.csv --out runs/first
             test -s runs/first/ties.png' ;;
         hit) echo 'printf "#!/bin/sh\nprintf %%s \"\$1\" > /tmp/address\n" > /tmp/browser; chmod +x /tmp/browser; rm -f /tmp/address
-            cd seedvote; set -m; BROWSER="/tmp/browser %s" make hit > /tmp/hit.log 2>&1 & server=$!
+            cd seedvote; set -m; env --default-signal=INT BROWSER="/tmp/browser %s" make hit > /tmp/hit.log 2>&1 & server=$!
             until [[ -s /tmp/address ]]; do kill -0 $server; sleep 1; done
             python3 -c "import sys, urllib.request as u
 page = u.build_opener(u.HTTPCookieProcessor()).open(sys.argv[1]).read().decode()
