@@ -28,7 +28,17 @@ from seedvote.dialogue.importing.order import speaks_of_order
 from seedvote.dialogue.importing.reading import IGNORED, MOST_QUESTIONS, QUESTIONS, type_names
 from seedvote.dialogue.importing.scores_of_sides import ask_about_numbers
 from seedvote.dialogue.importing.tools import refuse_ranks, refuse_scores_of_sides, unknown_table
-from seedvote.dialogue.importing.words import FLAGS, NUMBER, fold_name, is_missing, is_tie, read_named_winner, read_word
+from seedvote.dialogue.importing.words import (
+    FLAGS,
+    NUMBER,
+    fold_name,
+    in_english,
+    is_missing,
+    is_tie,
+    plain_word,
+    read_named_winner,
+    read_word,
+)
 from seedvote.dialogue.judges import is_judge_name
 from seedvote.dialogue.tables.table import RawTable
 
@@ -190,6 +200,7 @@ def _may_answer(table: RawTable, name: str, systems: TwoColumns | None) -> bool:
     if (
         words & {*NEGATIVE, *ABOUT_ANSWERS} - ({"id"} if words & BETTER_WORDS else set())
         or plain in LIKELY["rater"]
+        or plain.replace("_", " ") in DECIDED
         or is_judge_name(name)
         or not (plain in LIKELY["choice"] or words & ANSWER_WORDS)
     ):
@@ -359,12 +370,18 @@ def _open_flag(table: RawTable, name: str, systems: TwoColumns | None) -> Unclea
     )
 
 
-# A flag that says which rows are ties, beside the column of the winner
+# A column that says which rows are ties, beside the column of the winner
 
 TIE_WORDS = {"tie", "ties", "tied", "draw", "draws", "drawn", "equal"}
 ABOUT_FLAGS = {"is", "was", "it", "a", "flag", "flagged", "marked", "as", "or", "vote", "both"}
-YES = {"true", "yes", "y", "t", "1", "1.0", "ja", "oui", "si", "x"}
-NO = {"", "false", "no", "n", "f", "0", "0.0", "nein", "non", *WINS}
+LIKE_TIES = {"indifferent", "indistinguishable", "comparable", "ex aequo", "equivalent", "no winner", "no clear winner"}
+ABOUT_TIES = {*ABOUT_FLAGS, "n", "num", "number", "of", "count", "quality", "they", "were", "are", "the"}
+DECIDED = {"decisive", "decided", "has winner", "clear winner", "has preference", "clear preference", "winner found"}
+STRENGTHS = {"margin", "strength", "difference", "diff", "gap", "degree", "magnitude", "intensity"}
+OF_TEXTS = {"length", "words", "tokens", "chars", "time", "seconds", "size", "date", "id", "rank"}  # no strength
+ALSO_NO_TIE = {"neutral", "both", "neither", "even", "similar", "same", "equal"}  # they may say something else
+YES = {"true", "yes", "y", "t", "1", "1.0", "ja", "oui", "si", "x", "是"}
+NO = {"", "false", "no", "n", "f", "0", "0.0", "nein", "non", "否", *WINS}
 MOST_KINDS = 6  # of answers in a column that tells ties from others
 WITH_TIES = "the answer, ties as flagged"  # a column that is added
 
@@ -372,23 +389,19 @@ WITH_TIES = "the answer, ties as flagged"  # a column that is added
 def add_ties(table: RawTable, names: dict[str, str], why: dict[str, str], systems: TwoColumns | None) -> RawTable:
     """The table with the ties that a column such as `draw` marks, where another one names the winner of every row."""
     used = {*names.values(), *((systems.a, systems.b) if systems else ())}
-    free = [name for name in table.names if name not in used]
+    free = [name for name in table.names if name not in used or name == names.get("status")]
     won_every_row = why.get("choice") == WON_EVERY_ROW
-    flag = names.get("tie", "") or next((name for name in free if _marks_ties(table, name, won_every_row)), "")
-    if won_every_row and not flag:
-        _ask_about_ties(table, free)
     answers = next((names[field] for field in ("choice", "worse") if field in names), "")
+    flag, _, word = names.get("tie", "").rpartition(":") if names.get("tie", "") not in table.names else ("", "", "")
+    flag = flag or names.get("tie", "")
+    flag = flag or next((name for name in free if _marks_ties(table, name, won_every_row)), "")
+    if flag:
+        table.check_columns([flag])
+    elif answers:
+        _ask_about_ties(table, free, answers, won_every_row, systems)
     if not flag or not answers:
         return table
-    says_tie = any(map(is_tie, table.values(flag)))  # so its other words say something else
-    cells, marks = (
-        answer_cells(table, answers),
-        [is_tie(cell) if says_tie else _is_yes(cell) for cell in table.text(flag)],
-    )
-    if None in marks:
-        raise InputError(
-            f"{table.place(marks.index(None))}: {flag} is neither yes nor no. Correct it, or --columns tie=-."
-        )
+    cells, marks = answer_cells(table, answers), _read_marks(table, flag, word)
     if "tie" not in names and not won_every_row:
         for row, (cell, mark) in enumerate(zip(cells, marks, strict=True)):
             if mark and cell and not is_tie(cell):
@@ -404,6 +417,25 @@ def add_ties(table: RawTable, names: dict[str, str], why: dict[str, str], system
     return table.with_columns(**{WITH_TIES: answers_with_ties})
 
 
+def _read_marks(table: RawTable, flag: str, word: str) -> list[bool]:
+    """Which rows are ties: those with the word that is stated, else those that say tie or yes."""
+    cells = table.text(flag)
+    if word:
+        if fold_name(word) not in map(fold_name, cells):
+            raise InputError(
+                f"{table.path}: no cell of {flag} is {word!r} (found: {', '.join(table.values(flag)[:8])})."
+            )
+        return [fold_name(cell) == fold_name(word) for cell in cells]
+    says_tie = any(map(is_tie, table.values(flag)))  # so its other words say something else
+    marks = [is_tie(cell) if says_tie else _is_yes(cell) for cell in cells]
+    if None in marks:
+        raise InputError(
+            f"{table.place(marks.index(None))}: {flag} is neither yes nor no. Name the word of a tie: "
+            f"--columns tie={flag}:WORD; or say that it marks none: --columns tie=-."
+        )
+    return list(map(bool, marks))
+
+
 def _marks_ties(table: RawTable, name: str, won_every_row: bool) -> bool:
     """Whether a column is called a tie and some cells say yes, or, where a winner stands in every row, some say tie."""
     values = table.values(name)
@@ -417,21 +449,52 @@ def _is_called_tie(name: str) -> bool:
     return bool(words & TIE_WORDS) and words <= TIE_WORDS | ABOUT_FLAGS
 
 
-def _ask_about_ties(table: RawTable, free: Sequence[str]) -> None:
-    """Where every row has a winner: a column of few words, one of them a tie, or one that is called so."""
+def _ask_about_ties(
+    table: RawTable, free: Sequence[str], answers: str, won_every_row: bool, systems: TwoColumns | None
+) -> None:
+    """A column that may say that the winner of a row is none: by a word, by yes or no, or by a strength of 0."""
+    cells = answer_cells(table, answers)
     for name in free:
-        words = table.values(name)
-        says_tie = any(map(is_tie, words)) or (_is_called_tie(name) and None in map(_is_yes, words))
-        if len(words) <= MOST_KINDS and says_tie:
+        words = _words_of_ties(table, name, won_every_row, systems)
+        folded = {fold_name(word) for word in words}
+        marks = [fold_name(cell) in folded for cell in table.text(name)]
+        if rows := [row for row, cell in enumerate(cells) if marks[row] and cell and not is_tie(cell)]:
             raise Unclear(
-                f"{table.path}: every row has a winner, and {name} says {' and '.join(words)}. Are some of them ties?",
-                {"--columns": type_names([("tie", name)])},
+                f"{table.place(rows[0])}: {name} is {table.text(name)[rows[0]]!r}, and the answer names a winner "
+                f"({len(rows):,} rows have both). Is it a tie?",
+                *({"--columns": type_names([("tie", f"{name}:{word}")])} for word in words),
                 {"--columns": type_names([("tie", IGNORED)])},
             )
 
 
+def _words_of_ties(table: RawTable, name: str, won_every_row: bool, systems: TwoColumns | None) -> list[str]:
+    """The words by which a column may mark ties; none where it speaks of something else."""
+    words = table.values(name)
+    parts = plain_name(leaf_name(name)).split("_")
+    is_strength = bool(STRENGTHS & {*parts}) and not {"no", *OF_TEXTS} & {*parts}
+    if is_strength and len(words) > 1 and (zeros := [word for word in words if _is_none(word)]):
+        return zeros[:1]
+    if len(words) > MOST_KINDS or says_sides(table, name, systems):
+        return []
+    ties = [word for word in words if is_tie(word)]
+    certain = [word for word in ties if won_every_row or is_strength or plain_word(word) not in ALSO_NO_TIE]
+    if certain and len(words) > len(ties):
+        return certain[:1]
+    names_ties = bool({*parts} & TIE_WORDS) and {*parts} <= TIE_WORDS | ABOUT_TIES
+    if None in map(_is_yes, words):
+        return list(words) if names_ties and not _holds_numbers(table, name) else []
+    spoken = " ".join(parts), " ".join(part for part in parts if part not in ABOUT_TIES)
+    if names_ties or any(is_tie(text) or text in LIKE_TIES for text in spoken):
+        return [word for word in words if _is_yes(word)][:1]
+    return [word for word in words if not _is_yes(word)][:1] if {*spoken} & DECIDED else []
+
+
+def _is_none(word: str) -> bool:
+    return word.casefold() in ("none", "no") or (NUMBER.fullmatch(word) is not None and float(word) == 0)
+
+
 def _is_yes(cell: str) -> bool | None:
-    word = cell.strip().casefold()
+    word = in_english(cell.strip().casefold())
     return True if word in YES or is_tie(word) else False if word in NO or is_missing(word) else None
 
 

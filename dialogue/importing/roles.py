@@ -56,7 +56,7 @@ def assign_roles(table: RawTable, name: str, tool: Tool, stated_table: Stated) -
     ignored = {ours for ours, theirs in stated_table.columns.items() if theirs == IGNORED}
     names, why = _name_columns(table, tool, stated, ignored)
     table = _spread_numbered(table, names)
-    table.check_columns(theirs for ours, theirs in stated.items() if ours not in ("choice", "worse", "swapped"))
+    table.check_columns(theirs for ours, theirs in stated.items() if ours not in ("choice", "worse", "swapped", "tie"))
     refuse_twins(table, names.values())
     if name != "plain" and by_score is None and not {"choice", "worse"} & names.keys():
         question = "" if stated_table.columns.get("question") else stated_table.question

@@ -34,6 +34,7 @@ from seedvote.dialogue.importing.columns import (
     leaf_name,
     plain_name,
     system_columns,
+    unnamed_systems,
 )
 from seedvote.dialogue.importing.order import speaks_of_order
 from seedvote.dialogue.importing.reading import IGNORED, Stated, type_names
@@ -176,6 +177,7 @@ def take_rankings_apart(table: RawTable, asked: Stated) -> Shaped | None:
         kind, decided = "ranks", lambda where, row: _compare_order(where, {"": _names_in(row, in_order)}, "", {})
     elif len(ranks) > 1:
         _refuse_doubtful_zero(table, ranks)
+        _refuse_ranks_of_sides(table, stated, ranks)
         columns_named = _columns_of_systems(table, ranks.values())
         kind, decided = "ranks", lambda where, row: _compare_ranks(where, row, _named_ranks(row, ranks, columns_named))
     elif (
@@ -240,6 +242,28 @@ def _columns_of_systems(table: RawTable, ranks: Iterable[str]) -> dict[str, str]
         if (column := name_columns.get(key)) is not None:
             columns[rank] = column
     return columns if len(columns) == len({*ranks}) == len({*columns.values()}) else {}
+
+
+def _refuse_ranks_of_sides(table: RawTable, stated: Mapping[str, str], ranks: Mapping[str, str]) -> None:
+    """`rank_a` and `rank_b` beside columns of other names that hold the systems: nothing says which one is a."""
+    columns = list(ranks.values())
+    if not find_twins(columns) or _columns_of_systems(table, columns):
+        return
+    systems = system_columns(table, {**stated, **{f"rank {name}": name for name in columns}})
+    pairs = [(systems.a, systems.b)] if systems else unnamed_systems(table, columns)
+    if not pairs:
+        return
+    first, second = pairs[0]
+    sentence = f"{table.path}: {' and '.join(columns)} rank two responses, and {first} and {second} name systems."
+    if systems is not None and systems.kind != find_twins(columns)[0][1].kind:
+        raise InputError(f"{sentence} Call the ranks as the systems are called, e.g. rank_left beside model_left.")
+    raise Unclear(
+        f"{sentence} Which system does {columns[0]} rank?",
+        *(
+            {"--columns": type_names([("ranks", "|".join(columns)), ("system_a", a), ("system_b", b)])}
+            for a, b in ((first, second), (second, first))
+        ),
+    )
 
 
 def _named_ranks(
@@ -494,10 +518,12 @@ def _repeat_counts(table: RawTable, stated: Stated) -> Shaped | None:
         return None
     plain = {plain_name(leaf_name(name)): name for name in table.names}
     counts = [two for shared, two in find_twins(table.names) if shared and set(shared) <= COUNTS]
-    if len(counts) != 1 or system_columns(table, stated.columns) is None:
+    systems = system_columns(table, stated.columns)
+    if len(counts) != 1 or systems is None:
         return None
     two = counts[0]
-    if names := [name for name in table.names if name not in (two.a, two.b) and _seems_an_answer(table, name)]:
+    known = (two.a, two.b, systems.a, systems.b)
+    if names := [name for name in table.names if name not in known and _seems_an_answer(table, name)]:
         raise Unclear(
             f"{table.path}: {two.a} and {two.b} seem to count votes, and {names[0]} seems to hold the answer of one "
             f"vote. If each row is one vote, say so; if it counts several, delete the column {names[0]}.",
@@ -532,7 +558,7 @@ def _repeat_counts(table: RawTable, stated: Stated) -> Shaped | None:
 def _seems_an_answer(table: RawTable, name: str) -> bool:
     """Whether a column may hold an answer of its own: by its name, or since all of its words say sides."""
     plain, values = plain_name(leaf_name(name)), table.values(name)
-    if not values or plain in TIE_COUNTS:
+    if not values or plain in TIE_COUNTS or (speaks_of_order(name) and not BETTER_WORDS & set(plain.split("_"))):
         return False
     is_named = plain in (*LIKELY["choice"], *LIKELY["worse"]) or {*BETTER_WORDS, *NEGATIVE} & set(plain.split("_"))
     sides = [meaning for value in values[:50] if (meaning := read_word(value)) is not None]
@@ -541,7 +567,7 @@ def _seems_an_answer(table: RawTable, name: str) -> bool:
 
 
 def _read_count(table: RawTable, row: int, cell: str) -> int:
-    if not cell:
+    if not cell or is_missing(cell):
         return 0
     if re.fullmatch(r"\d+(\.0+)?", cell):
         return int(float(cell))

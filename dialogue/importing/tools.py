@@ -348,6 +348,8 @@ def wide_columns(table: RawTable) -> list[str]:
     if table.titles is None and plain_name(next(iter(table.names), "")) not in ("timestamp", "submitted_at"):
         return []
     answers = {name: table.values(name) for name in table.names}
+    if table.titles is None and {"pair", "item", *LIKELY["pair"]} & {plain_name(name) for name in table.names}:
+        return []  # a person's row has no item
     return [
         name
         for name, values in answers.items()

@@ -11,7 +11,10 @@ import pytest
 from seedvote.analysis.votes.inputs import matches_of
 from seedvote.analysis.votes.systems import contrasts
 from seedvote.dialogue.errors import InputError, Unclear
-from seedvote.dialogue.importing.reading import meanings, parse_names
+from seedvote.dialogue.importing.reading import Stated, meanings, parse_names
+from seedvote.dialogue.importing.votes import read_judgements
+from seedvote.dialogue.tables.reading import read_table
+from tests.analysis import worlds_tables as worlds
 from tests.dialogue.importing.layouts import LAYOUTS, TRUE, survey_key
 
 
@@ -110,3 +113,36 @@ def test_every_format_of_a_layout_gives_the_true_winner_and_the_same_rows(tmp_pa
 
 def test_at_least_seventy_layouts_are_tried():
     assert len(LAYOUTS) >= 70
+
+
+@pytest.mark.parametrize("columns", [("ours", "baseline"), ("x", "y")])
+def test_ranks_of_sides_beside_systems_of_other_names_ask_whose_they_are(tmp_path, columns):
+    table = [dict(zip(("item", *columns, "rank_a", "rank_b"), (f"i{n}", *sides, 1 + (won == "b"), 1 + (won == "a")),
+                      strict=True))
+             for n in range(40) for sides in [("alpha", "beta") if n % 3 else ("beta", "alpha")]
+             for won in ["a" if (n % 5 != 0) == (sides[0] == "alpha") else "b"]]  # fmt: skip
+    path = worlds.write(tmp_path / "ranks.csv", table)
+    with pytest.raises(Unclear, match="rank two responses") as doubt:
+        read_judgements(read_table(path), Stated())
+    assert [*doubt.value.results] == ["alpha 32, beta 8", "alpha 8, beta 32"]
+
+
+def test_ranks_of_letters_beside_systems_of_places_are_refused(tmp_path):
+    table = [{"item": n, "model_left": "ab"[n % 2] * 3, "model_right": "ba"[n % 2] * 3, "rank_a": 1, "rank_b": 2}
+             for n in range(20)]  # fmt: skip
+    with pytest.raises(InputError, match="rank_left beside model_left"):
+        read_judgements(read_table(worlds.write(tmp_path / "ranks.csv", table)), Stated())
+
+
+def test_counts_beside_the_order_of_showing_are_votes(tmp_path):
+    table = [{"item": n, "model_a": "alpha", "model_b": "beta", "left_is": "ab"[n % 2], "a_wins": int(n % 4 > 0),
+              "b_wins": int(n % 4 == 0) if n != 4 else "NA"} for n in range(20)]  # fmt: skip
+    stated = Stated(values={"a": "a", "b": "b"})  # left_is may mean that the letters are places: asked
+    votes = read_judgements(read_table(worlds.write(tmp_path / "counts.csv", table)), stated)
+    assert (votes.choice.count("a"), votes.choice.count("b")) == (15, 4)
+
+
+def test_a_table_of_votes_that_begins_with_a_time_is_no_survey(tmp_path):
+    table = [{"timestamp": f"2026-01-{n + 1:02}", "pair": f"p{n}", "model_a": "x1", "model_b": "y1",
+              "preferred": "Response A" if n % 3 else "Response B"} for n in range(20)]  # fmt: skip
+    assert read_judgements(read_table(worlds.write(tmp_path / "votes.csv", table)), Stated()).choice.count("a") == 13

@@ -578,16 +578,45 @@ def test_ties_flagged_beside_a_winner_are_ties(tmp_path, name, yes, no):
     assert tally(worlds.write(tmp_path / "votes.csv", won_and_lost(name, yes, no))) == WITH_TIES
 
 
-@pytest.mark.parametrize(("name", "yes", "no"), [("outcome", "Tie", "decisive"), ("category", "both", "single")])
-def test_a_word_for_ties_beside_a_winner_is_asked_about(tmp_path, name, yes, no):
-    path = worlds.write(tmp_path / "votes.csv", won_and_lost(name, yes, no))
-    with pytest.raises(Unclear, match=f"{name} says .* Are some of them ties?"):
-        tally(path)
-    assert tally(path, "--columns", f"tie={name}") == WITH_TIES
-    assert tally(path, "--columns", "tie=-") == TRUE
+FLAGS_TO_ASK_ABOUT = [
+    *(("outcome", "Tie", "decisive"), ("category", "both", "single", "named"), ("status", "draw", "won", "lost")),
+    *(("gleich", True, False), ("no_difference", 1, 0), ("equally_good", "yes", "no"), ("undecided", "y", "n")),
+    *(("same_quality", True, False), ("ex aequo", 1, 0), ("n_tie", 1, 0), ("draw_flag", "D", "W")),
+    *(
+        ("decisive", False, True),
+        ("clear preference", "no", "yes"),
+        ("has_winner", 0, 1),
+        ("margin", 0, 2),
+        ("preference_strength", 0.0, 1.5),
+    ),
+    *(("degree", "same", "much better"), ("gap", "none", "large")),
+]
 
 
-@pytest.mark.parametrize(("name", "yes", "no"), [("tie_break", "yes", "no"), ("round", 1, 2), ("draw", "no", "no")])
+@pytest.mark.parametrize("flag", FLAGS_TO_ASK_ABOUT, ids=lambda flag: flag[0])
+def test_what_may_mark_a_tie_beside_a_winner_is_asked_about(tmp_path, flag):
+    name, yes, no, *not_asked = flag
+    named = [{**row, name: yes if n in TIED else no} for n, row in enumerate(rows(response))]
+    for form, table in (("lost", won_and_lost(name, yes, no)), ("named", named)):
+        path = worlds.write(tmp_path / f"{form}.csv", table)
+        if form not in not_asked:
+            with pytest.raises(Unclear, match=rf"{name} is .*, and the answer names a winner.* Is it a tie\?") as doubt:
+                tally(path)
+            ways = [tally(path, "--columns", way["--columns"]) for way in doubt.value.ways]
+            assert ways[0] == WITH_TIES and ways[-1] == TRUE
+        assert tally(path, "--columns", f"tie={name}:{yes}") == WITH_TIES
+
+
+def test_a_word_of_ties_that_no_cell_holds_is_refused(tmp_path):
+    path = worlds.write(tmp_path / "votes.csv", won_and_lost("kind", "x", "y"))
+    with pytest.raises(InputError, match="no cell of kind is 'z' "):
+        tally(path, "--columns", "tie=kind:z")
+
+
+@pytest.mark.parametrize(("name", "yes", "no"), [
+    *(("tie_break", "yes", "no"), ("round", 1, 2), ("draw", "no", "no"), ("confidence", 0, 3)),
+    *(("length_difference", 0, 12), ("same_topic", True, False)),
+])  # fmt: skip
 def test_what_flags_no_tie_changes_no_vote(tmp_path, name, yes, no):
     assert tally(worlds.write(tmp_path / "votes.csv", won_and_lost(name, yes, no))) == TRUE
 
