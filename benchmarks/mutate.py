@@ -7,9 +7,10 @@
 A change turns a comparison, an operator, `and` or a truth value round, moves a whole number by one, leaves a call out,
 or swaps the first two arguments of a call. It is caught where a test fails (which passes without the change), or where
 the tests take more than --timeout seconds of processor time: an endless loop. What no test notices is listed: a missing
-test, or a change that means the same. Tests are those of the package that import the module, up to the first that
-fails, without slow ones, browsers and whole studies; so commands are not changed either. All happens in copies of the
-checkout. Every run is a fork of a process that has loaded the libraries, so it costs little more than the tests do.
+test, or a change that means the same. Tests are those that import the module, those of its package first, and those of
+other packages that run its package's commands and so read its files. They run up to the first that fails, without slow
+ones, browsers and whole studies; so commands are not changed either. All happens in copies of the checkout. Every run
+is a fork of a process that has loaded the libraries, so it costs little more than the tests do.
 """
 
 from __future__ import annotations
@@ -156,20 +157,24 @@ def tracked(*names: str) -> list[str]:
 
 @cache
 def covering(file: str) -> list[str]:
-    """The tests of the package that import the module, its own first, then those of its room; else all of its room."""
+    """The tests of a module: its own, those of its room (all where none imports it), of its package, of others."""
     module = file.removesuffix(".py").replace("/", ".")
     package, _, name = module.rpartition(".")
-    says = re.compile(rf"\b{re.escape(module)}\b|from (seedvote\.)?{re.escape(package)} import .*\b{name}\b")
+    imports = re.compile(rf"\b{re.escape(module)}\b|from (seedvote\.)?{re.escape(package)} import .*\b{name}\b")
+    stage = file.partition("/")[0]
+    runs = re.compile(rf"\bseedvote\.{stage}\.__main__\b|from seedvote\.{stage} import __main__")
     room = Path("tests") / Path(file).parent
     while not any((HOUSE / room).rglob("test_*.py")):
         room = room.parent
-    every = [Path(name) for name in tracked(f"tests/{file.partition('/')[0]}") if Path(name).name.startswith("test_")]
-    tests = [path for path in every if path.parent.name not in FAR]
-    chosen = [path for path in tests if says.search((HOUSE / path).read_text(encoding="utf-8"))]
-    own = [path for path in tests if path.stem == f"test_{name}" and room in path.parents]
+    every = [Path(name) for name in tracked("tests") if Path(name).name.startswith("test_")]
+    texts = {path: (HOUSE / path).read_text(encoding="utf-8") for path in every if path.parent.name not in FAR}
+    chosen = [path for path, text in texts.items() if imports.search(text)]
+    own = [path for path in texts if path.stem == f"test_{name}" and room in path.parents]
     near = [path for path in chosen if room in path.parents]
-    found = dict.fromkeys(own + near + chosen) or [path for path in tests if room in path.parents]
-    return [str(path) for path in found]
+    room_tests = own + near or [path for path in texts if room in path.parents]
+    within = [path for path in chosen if path.parts[1] == stage]
+    readers = [path for path, text in texts.items() if path.parts[1] not in (stage, "house") and runs.search(text)]
+    return [str(path) for path in dict.fromkeys([*room_tests, *within, *chosen, *readers])]
 
 
 class Plugin:
