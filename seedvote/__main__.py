@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.shell.command_line import CommandModule, dispatch, exit_with, run_command
-from seedvote.dialogue.shell.completion import TYPED
+from seedvote.dialogue.shell.command_line import TYPED, CommandModule, dispatch, exit_with, run_command
 from seedvote.dialogue.shell.wording import COMMAND, as_typed
 from seedvote.dialogue.signature import VERSION
 

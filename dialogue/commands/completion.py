@@ -17,7 +17,7 @@ BASH = r"""
 _seedvote() {
     local packages='analysis crowd dialogue evaluators generation probes' word=${COMP_WORDS[COMP_CWORD]}
     COMPREPLY=()
-    [ -f dialogue/shell/completion.py ] || return
+    [ -f dialogue/shell/command_line.py ] || return
     if [ "${COMP_WORDS[1]}" = -m ]; then
         if [ "$COMP_CWORD" = 2 ]; then IFS=' ' COMPREPLY=($(compgen -W "$packages" -- "$word")); return; fi
         case " $packages " in *" ${COMP_WORDS[2]} "*) ;; *) return ;; esac
@@ -40,7 +40,7 @@ complete -o default -o bashdefault -F _seedvote_ask seedvote
 ZSH = r"""
 _seedvote() {
     local -a packages=(analysis crowd dialogue evaluators generation probes)
-    if [[ -f dialogue/shell/completion.py ]]; then
+    if [[ -f dialogue/shell/command_line.py ]]; then
         if [[ $words[2] == -m && $CURRENT == 3 ]]; then compadd -a packages; return; fi
         if [[ $words[2] == -m && -n ${(M)packages:#$words[3]} || ${words[2]:t} == analyze_ties.py && $CURRENT -gt 2 ]]
         then
@@ -66,7 +66,7 @@ compdef _seedvote_ask seedvote
 FISH = r"""
 function __seedvote_here
     set -l words (commandline -opc)
-    test -f dialogue/shell/completion.py; or return 1
+    test -f dialogue/shell/command_line.py; or return 1
     test (count $words) -ge 2; or return 1
     string match -q '*analyze_ties.py' -- $words[2]; and return 0
     test "$words[2]" = -m; or return 1

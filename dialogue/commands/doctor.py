@@ -25,8 +25,7 @@ from urllib.parse import urlsplit
 
 from seedvote.dialogue.jobs import cores
 from seedvote.dialogue.shell.command_line import requirement_lines, tell_next
-from seedvote.dialogue.shell.wording import COMMAND
-from seedvote.dialogue.shipped import CHECKOUT, is_checkout
+from seedvote.dialogue.shell.wording import CHECKOUT, COMMAND, is_checkout
 from seedvote.dialogue.signature import VERSION
 
 _STAGES = {"core": "analysis", "rate": "rating page", "markets": "Mechanical Turk", "models": "models and probes"}

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from seedvote.dialogue.shell.command_line import tell_next
-from seedvote.dialogue.shipped import shipped
+from seedvote.dialogue.shell.wording import shipped
 
 FILES = ("votes.csv", "pairs.jsonl", "hit.toml")
 

@@ -4,7 +4,7 @@ Every reply is appended to a journal as soon as it is there, under a hash of eve
 broken off anywhere asks for the rest only; another prompt, model, seed or address is another call. Each try is written
 down before it is sent: one whose answer was lost on the way (cut off, timed out, killed) may have been charged, so it
 counts at its bound towards the budget, in this run and in later ones, and the call is asked again. The key goes into
-the header of the request and nowhere else. httpx is imported here and in batches.py, both only when they are used.
+the header of the request and nowhere else.
 """
 
 from __future__ import annotations
@@ -592,3 +592,39 @@ def _read_in_time(answer: httpx.Response, until: float) -> bytes:
         if time.monotonic() > until:
             raise TimeoutError("its answer took too long")
     return content
+
+
+# A JSON object in a reply, which may stand in other text or in a fence; never guessed from a broken one.
+
+
+def read_json_reply(reply: str) -> Mapping[str, Any]:
+    """The one object of a reply; empty without one, where it is cut or says a key twice, or where others say otherwise.
+
+    >>> read_json_reply('Sure: ```json\\n{"verdict": "A"}\\n``` I hope :}')
+    {'verdict': 'A'}
+    >>> read_json_reply('{"verdict": "A", "verdict": "B"}'), read_json_reply('{"verdict": "A"} or {"verdict": "B"}')
+    ({}, {})
+    >>> read_json_reply('{"first try": {"verdict": "A"}, "verdict": "B')
+    {}
+    """
+    objects: list[Mapping[str, Any]] = []
+    place = reply.find("{")
+    while place >= 0:
+        try:
+            value, place = _DECODER.raw_decode(reply, place)
+        except (ValueError, RecursionError):  # a model that repeats itself nests without end
+            return {}  # what is inside an object that is cut off is no answer
+        objects.append(value)
+        place = reply.find("{", place)
+    is_agreed = bool(objects) and all(value == objects[0] for value in objects)
+    return objects[0] if is_agreed else {}
+
+
+def _refuse_doubles(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(items)
+    if len(value) < len(items):
+        raise ValueError("a key stands twice")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_refuse_doubles)

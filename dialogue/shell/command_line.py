@@ -14,16 +14,14 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NoReturn, Protocol, cast
 
 from seedvote.dialogue.errors import InputError, Unclear, unusable
 from seedvote.dialogue.shell import stopping
-from seedvote.dialogue.shell.completion import TYPED, candidates
 from seedvote.dialogue.shell.progress import watched
-from seedvote.dialogue.shell.wording import COMMAND, as_typed
-from seedvote.dialogue.shipped import CHECKOUT, is_checkout
+from seedvote.dialogue.shell.wording import CHECKOUT, COMMAND, as_typed, is_checkout
 
 _PACKAGE_OF = {"sklearn": "scikit-learn", "hydra": "hydra-core"}  # imported by another name than installed by
 # Which extra a command asks for, where a package stands in several.
@@ -273,3 +271,42 @@ def _name_extra(wanted: list[str]) -> str:
     if not all("extra ==" in line for line in wanted):
         return ""
     return f"[{next(iter(names), 'all')}]"
+
+
+# What may stand where a command line is being typed: the shell asks, the command's own parser answers.
+#
+# `python -m dialogue completion SHELL` prints the few lines that ask. They run the line as far as it is typed, with the
+# word under the cursor in the environment; the command then says what fits, a `word<tab>help` a line, and does nothing.
+
+TYPED = "SEEDVOTE_COMPLETE"
+
+
+def candidates(parser: argparse.ArgumentParser, before: Sequence[str], typed: str) -> list[str]:
+    """The words that begin as typed; none where a file or free text is expected, which the shell completes itself.
+
+    >>> parser = argparse.ArgumentParser(add_help=False)
+    >>> _ = parser.add_argument("--preset", choices=["small", "paper"], help="sizes")
+    >>> candidates(parser, ["runs/mine"], "--p"), candidates(parser, ["runs/mine", "--preset"], "s")
+    (['--preset\\tsizes'], ['small\\t'])
+    """
+    asking = parser._option_string_actions.get(before[-1]) if before else None
+    if asking is not None and asking.nargs != 0:
+        words = _list_choices(asking)
+    elif typed.startswith("-"):
+        words = _list_options(parser, before)
+    else:
+        words = (word for action in parser._get_positional_actions() for word in _list_choices(action))
+    return [word for word in words if word.startswith(typed)]
+
+
+def _list_choices(action: argparse.Action) -> Iterator[str]:
+    return (f"{choice}\t" for choice in action.choices or ())
+
+
+def _list_options(parser: argparse.ArgumentParser, before: Sequence[str]) -> Iterator[str]:
+    """Options with their help, without those that stand there already and those that are not for people."""
+    # argparse has no public way to list its options.
+    for action in parser._get_optional_actions():
+        again = isinstance(action, argparse._AppendAction) or not set(action.option_strings) & set(before)
+        if again and action.help is not argparse.SUPPRESS:
+            yield f"{action.option_strings[-1]}\t{action.help or ''}"

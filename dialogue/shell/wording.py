@@ -1,6 +1,7 @@
-"""Commands in the words of whoever types them: `python -m crowd serve` in a checkout, `seedvote crowd serve` installed.
+"""A checkout or an installation: where files that commands need lie, and in which words commands are typed.
 
-Code, help and messages are written in the first form; what is printed passes through `as_typed`.
+Code, help and messages say `python -m crowd serve`; what is printed passes through `as_typed`, which says `seedvote
+crowd serve` to whoever typed that.
 """
 
 from __future__ import annotations
@@ -8,6 +9,21 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+CHECKOUT = PACKAGE.parent
+
+
+def shipped(name: str) -> Path:
+    """`examples/votes.csv` or `CITATION.cff`, as a file of this installation."""
+    installed = PACKAGE / "shipped" / name
+    return installed if installed.exists() else CHECKOUT / name
+
+
+def is_checkout() -> bool:
+    """Whether this code runs from its checkout, where `make setup` is the way to install what is missing."""
+    return (CHECKOUT / "pyproject.toml").is_file()
+
 
 COMMAND = "seedvote"
 PACKAGES = ("analysis", "crowd", "dialogue", "evaluators", "generation", "probes")

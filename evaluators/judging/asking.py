@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from seedvote.dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all
-from seedvote.dialogue.engines.json_replies import read_json_reply
+from seedvote.dialogue.engines.chat import Budget, Call, Endpoint, Reply, ask_all, read_json_reply
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import read_field, write_records
 from seedvote.dialogue.judges import VERDICTS, folded_name, read_verdicts

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.domains.database import DomainTable, domain_tables
-from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
-from seedvote.dialogue.domains.spelling import PLACEHOLDER, State, placeholder_kind
+from seedvote.dialogue.domains.spelling import PLACEHOLDER, State, delexicalize_turn, placeholder_kind
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import corpus_bleus
 from seedvote.dialogue.formulas.uncertainty import adjust_by_holm

@@ -15,7 +15,7 @@ from typing import Any
 from seedvote.dialogue.corpora.reading import Corpus
 from seedvote.dialogue.corpora.sources import SPLITS
 from seedvote.dialogue.domains.spelling import state_of
-from seedvote.dialogue.engines.json_replies import read_json_reply
+from seedvote.dialogue.engines.chat import read_json_reply
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 

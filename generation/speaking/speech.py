@@ -13,8 +13,7 @@ from pathlib import Path
 from seedvote.dialogue.corpora.examples import Example
 from seedvote.dialogue.corpora.reading import Corpus, read_databases
 from seedvote.dialogue.domains.database import DomainTable, domain_tables
-from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
-from seedvote.dialogue.domains.spelling import State, state_of
+from seedvote.dialogue.domains.spelling import State, delexicalize_turn, state_of
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue
 from seedvote.dialogue.tokens import detokenize, tokenize

@@ -87,7 +87,7 @@ ROOMS = {
         "conversations": {"corpora", "errors", "importing", "records", "seeds", "tokens", "validity"},
         "domains": {"records"},
         "formulas": set(),
-        "shell": {"errors", "importing", "shipped"},
+        "shell": {"errors", "importing"},
         "tables": {"errors", "files"},
         "importing": {"tables", "errors", "files", "judges", "media", "parts", "records", "validity"},
     },

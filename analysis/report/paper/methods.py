@@ -20,7 +20,7 @@ from seedvote.analysis.showing.words import count, p_equals, percent, signed
 from seedvote.analysis.votes.cautions import not_people, voters
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.votes import Votes
-from seedvote.dialogue.shipped import shipped
+from seedvote.dialogue.shell.wording import shipped
 from seedvote.dialogue.signature import VERSION
 
 MOST_COMPARISONS = 3  # in a sentence; more are a table

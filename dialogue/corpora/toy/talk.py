@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from seedvote.dialogue.corpora.toy import phrases as toy_phrases
-from seedvote.dialogue.corpora.toy.wording import COMFORTS, WHAT, as_written, count_things, facts_asked, price_adjective
+from seedvote.dialogue.corpora.toy.phrases import COMFORTS, WHAT, as_written, count_things, facts_asked, price_adjective
 
 T = TypeVar("T")
 JsonActs = dict[str, list[list[str]]]

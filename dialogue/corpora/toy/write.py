@@ -15,14 +15,15 @@ from typing import Any
 from seedvote.dialogue.corpora.sources import SPLITS
 from seedvote.dialogue.corpora.toy import world as world
 from seedvote.dialogue.corpora.toy.conversations import (
+    Goal,
     ask_hospital,
+    draw_goals,
     follow_plan,
     make_plan,
     order_taxi,
     plan_journey,
     visit_place,
 )
-from seedvote.dialogue.corpora.toy.goals import Goal, draw_goals
 from seedvote.dialogue.corpora.toy.persona import persona_chat
 from seedvote.dialogue.corpora.toy.talk import SEMI, Talk
 from seedvote.dialogue.errors import InputError

@@ -14,10 +14,9 @@ from seedvote.dialogue.__main__ import COMMANDS
 from seedvote.dialogue.corpora.examples import iterate_examples
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy import phrases as toy_phrases
-from seedvote.dialogue.corpora.toy import wording as toy_wording
 from seedvote.dialogue.corpora.toy import world as toy_world
 from seedvote.dialogue.corpora.toy import write as toy
-from seedvote.dialogue.corpora.toy.conversations import ASKED, PLANNED, follow_plan, make_plan
+from seedvote.dialogue.corpora.toy.conversations import ASKED_FIRST, PLANNED, follow_plan, make_plan
 from seedvote.dialogue.corpora.toy.talk import Talk
 from seedvote.dialogue.corpora.toy.world import find_matches, make_databases
 from seedvote.dialogue.errors import InputError
@@ -46,7 +45,7 @@ def exchanges(corpus):
     return ((example.context[-1], example.target) for example in iterate_examples(corpus.dialogues))
 
 
-@pytest.mark.parametrize("module", [toy_phrases, toy_wording, toy_world])
+@pytest.mark.parametrize("module", [toy_phrases, toy_world])
 def test_examples_in_the_docstrings(module):
     assert doctest.testmod(module).failed == 0
 
@@ -78,7 +77,7 @@ def test_toy_bytes_follow_from_the_seed(tmp_path, kind, file):
 def test_only_the_order_of_words_says_which_plan_comes_first(seed):
     """The other way round the same is said in the same words, and the system asks about the other thing."""
     first, second = make_plan(rng=random.Random(seed))
-    other = replace(second, info={ASKED[second.domain]: "any"})
+    other = replace(second, info={ASKED_FIRST[second.domain]: "any"})
     turns = []
     for goals in ((first, second), (other, first)):
         talk = Talk(random.Random(seed))
@@ -88,7 +87,7 @@ def test_only_the_order_of_words_says_which_plan_comes_first(seed):
         assert {domain for domain in PLANNED if talk.active(domain)} == {goals[0].domain}
     (user, _, answer, done), (user_too, *_) = turns
     assert user != user_too and sorted(re.findall(r"\w+", user)) == sorted(re.findall(r"\w+", user_too))
-    assert first.info[ASKED[first.domain]] in answer.lower() and first.domain in done and second.domain in done
+    assert first.info[ASKED_FIRST[first.domain]] in answer.lower() and first.domain in done and second.domain in done
 
 
 def test_a_corpus_too_small_for_three_splits_is_refused(tmp_path):

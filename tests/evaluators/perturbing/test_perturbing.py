@@ -11,7 +11,7 @@ from seedvote.dialogue.corpora.multiwoz import write_multiwoz
 from seedvote.dialogue.corpora.reading import read_corpus
 from seedvote.dialogue.corpora.toy.write import write_toy
 from seedvote.dialogue.domains.database import DomainTable
-from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
+from seedvote.dialogue.domains.spelling import delexicalize_turn
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Dialogue, Turn
 from seedvote.evaluators.perturbing.entities import extend_databases, invented_names, with_unseen

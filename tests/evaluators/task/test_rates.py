@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 
 from seedvote.dialogue.corpora.reading import read_corpus
-from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
+from seedvote.dialogue.domains.spelling import delexicalize_turn
 from seedvote.evaluators.task.accuracy import compare_states, gold_states
 from seedvote.evaluators.task.evaluation import TaskRules, evaluate_systems
 from seedvote.evaluators.task.predictions import Predictions, SystemKey, comparable_id, read_answer

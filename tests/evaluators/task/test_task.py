@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seedvote.dialogue.corpora.reading import read_corpus
-from seedvote.dialogue.domains.delexicalizing import delexicalize_turn
+from seedvote.dialogue.domains.spelling import delexicalize_turn
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Response
