@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -26,6 +27,15 @@ ASIDE = ("baseline", "control")  # evaluators whose rows go with another one's
 PEOPLE = ("people", "votes")  # what people say is read from votes.jsonl
 LONGEST = 60  # signs of a title: it stands in every row of a table
 
+LOWER = {  # words of names of scores that are better when they are lower
+    *("error", "errors", "loss", "wer", "cer", "ter", "mer", "hter", "eer", "perplexity", "ppl", "nll", "mse", "rmse"),
+    *("mae", "mape", "brier", "ece", "fid", "latency", "mistakes", "hallucinations", "violations", "fehler", "erreurs"),
+}
+TURNS_LOWER = {  # beside them: the score counts what is right, or was turned round
+    *("neg", "negative", "inverse", "inv", "minus", "without", "no", "free", "reduction", "reduced", "correction"),
+    *("corrected", "detection", "detected", "f1", "accuracy", "acc", "precision", "recall", "1", "win", "wins", "won"),
+}
+
 Unit = Literal["points", "share", "nats", "none"]
 Better = Literal["higher", "lower", "neither"]
 Level = Literal["turn", "dialogue", "question"]
@@ -38,6 +48,16 @@ COUNTS: dict[Aggregate, tuple[str, ...]] = {  # what `stats` must hold, so that 
     "bleu": ("match1", "total1", "length", "reference"),
     "combined": ("inform", "success", "match1", "total1", "length", "reference"),
 }
+
+
+def is_lower_better(name: str) -> bool:
+    """Whether the name of a score says that lower is better; only names that leave no doubt do.
+
+    >>> [is_lower_better(name) for name in ("WER", "val_loss", "errorRate", "neg_log_loss", "error_detection_f1")]
+    [True, True, True, False, False]
+    """
+    words = {*re.findall(r"[a-z]+|\d+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())}
+    return bool(words & LOWER) and not words & TURNS_LOWER
 
 
 def _field(doc: str, **more: Any) -> Any:

@@ -5,6 +5,10 @@ item, and items of one cluster (document, passage, dialogue) are drawn together:
 a system has several runs, the spread between them is added whole, each system's own, with Satterthwaite's (1946)
 degrees of freedom; the part of it that is items is counted twice, which makes intervals wider, never too narrow. Holm's
 correction runs over all contrasts of one metric.
+
+A table with one row a training run has no items. Then the runs of a system are a sample of its seeds, a difference of
+two means has Welch's (1947) interval, and one paired by seed the t of its differences. A seed means the same in two
+systems only where it fixes the same data order or start, which no table says: it is stated by `paired`.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +33,7 @@ from seedvote.analysis.stats.cluster_freedom import cluster_freedom
 from seedvote.analysis.stats.intervals import Interval, bound_mean, mean_interval
 from seedvote.analysis.stats.net_preference import bound_unanimous
 from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.dialogue.cards import is_lower_better
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.run_logs import RunLog, Score, cluster_names, field_of, read_runs
 from seedvote.dialogue.signature import signature
@@ -39,6 +44,7 @@ Ints = NDArray[np.int64]
 POWER = 0.8
 ALL_TASKS = "mean of all tasks"
 MOST_SENTENCES = 6
+FEW_RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +88,10 @@ class MetricAnswer:
     clusters: int
     omitted: int  # items that some system did not answer
     is_share: bool  # every score lies within 0 and 1: shown in points
-    systems: tuple[SystemScore, ...]  # the highest mean first
+    lower_is_better: bool  # as the name of the metric says
+    systems: tuple[SystemScore, ...]  # the best mean first
     contrasts: tuple[RunContrast, ...]
-    level: tuple[str, ...]  # systems not shown to be below the highest
+    level: tuple[str, ...]  # systems not shown to be worse than the best
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,7 @@ class RunsAnswer:
     """Every task and metric that two systems or more share."""
 
     metrics: tuple[MetricAnswer, ...]
+    paired: Literal["item", "run", ""]  # empty: runs without items, whose seeds are not taken as pairs
     cluster: str  # the field that groups items; empty: items are independent
     margin: float | None
     cautions: tuple[str, ...]
@@ -121,14 +129,22 @@ def answer(
     metric: str = "",
     cluster: str = "auto",
     margin: float | None = None,
+    paired: bool = False,
     level: float = 0.95,
 ) -> RunsAnswer:
-    """Compare `systems` (name -> its runs); `metric` keeps one, `cluster` names a field, `none` or `auto`."""
+    """Compare `systems` (name -> its runs); `metric` keeps one, `cluster` names a field, `none` or `auto`.
+
+    `paired`: of runs without items, those of one seed belong together in all systems.
+    """
     if len(systems) < 2:
         raise InputError(
             f"One system ({next(iter(systems), 'none')}) has nothing to be compared with; name two or more."
         )
     logs = [run for runs in systems.values() for run in runs]
+    if not all(score.item for run in logs for score in run.scores):
+        return _compare_whole_runs(systems, metric, margin, level, is_paired=paired)
+    if paired:
+        raise InputError("These logs have items, and differences are paired by item already; leave --paired out.")
     group = _cluster_field(logs, cluster)
     cautions: list[str] = []
     entries = [
@@ -147,6 +163,7 @@ def answer(
     cautions += [note for run in logs for note in run.notes]
     return RunsAnswer(
         tuple(metrics),
+        "item",
         group,
         margin,
         tuple(dict.fromkeys(cautions)),
@@ -230,20 +247,22 @@ def _compare_metric(
         )
     values = np.concatenate([system.values for system in scores.values()])
     is_share = bool(values.min() >= 0 and values.max() <= 1)
-    ranked = sorted(
-        (_score_system(name, system, codes, is_share, level) for name, system in scores.items()), key=_mean_first
+    ranked = _rank_systems(
+        [_score_system(name, system, codes, is_share, level) for name, system in scores.items()], key
     )
     contrasts = []
     for first, second in combinations([standing.system for standing in ranked], 2):
         error = _estimate_error([scores[first].values, scores[second].values], [1, -1], codes, is_share, level)
         contrasts.append(_make_contrast(first, second, error, level, margin, items=len(items)))
     clusters = int(codes.max()) + 1
-    metric = MetricAnswer(*key, len(items), clusters, omitted, is_share, tuple(ranked), tuple(contrasts), ())
+    lower = is_lower_better(key[1])
+    metric = MetricAnswer(*key, len(items), clusters, omitted, is_share, lower, tuple(ranked), tuple(contrasts), ())
     return _MetricScores(_correct_metric(metric, 1 - level), scores, codes)
 
 
-def _mean_first(standing: SystemScore) -> float:
-    return -standing.mean
+def _rank_systems(standings: Iterable[SystemScore], key: Key) -> list[SystemScore]:
+    """The best mean first: the lowest where the metric's name says that lower is better."""
+    return sorted(standings, key=lambda standing: standing.mean, reverse=not is_lower_better(key[1]))
 
 
 def _correct_metric(metric: MetricAnswer, alpha: float) -> MetricAnswer:
@@ -340,12 +359,18 @@ Parts = Sequence[tuple[float, float]]
 
 
 def _sum_variances(
-    value: float, by_items: Parts, by_runs: Parts, is_share: bool, level: float, over_runs: bool
+    value: float,
+    by_items: Parts,
+    by_runs: Parts,
+    is_share: bool,
+    level: float,
+    over_runs: bool,
+    most_df: float = math.inf,
 ) -> _Error:
     """Independent variances added, with Satterthwaite's degrees of freedom."""
     items, runs = (sum(part for part, _ in parts) for parts in (by_items, by_runs))
     variance = items + runs
-    df = variance**2 / sum(part**2 / free for part, free in (*by_items, *by_runs))
+    df = min(most_df, variance**2 / sum(part**2 / free for part, free in (*by_items, *by_runs)))
     reach = float(stdtrit(df, (1 + level) / 2)) * math.sqrt(variance)
     low, high = value - reach, value + reach
     ends = (max(low, -1.0), min(high, 1.0)) if is_share else (low, high)
@@ -445,14 +470,110 @@ def _mean_of_tasks(
         repetitions = float(np.mean([task.scores[system].repetitions for task in tasks]))
         run_sd = float(by_run.std(ddof=1)) if len(by_run) > 1 else None
         standings.append(SystemScore(system, len(by_run), repetitions, error.value, error.low, error.high, run_sd))
-    standings.sort(key=_mean_first)
+    standings = _rank_systems(standings, (ALL_TASKS, name))
     contrasts = [
         _make_contrast(first.system, second.system, error_of([first.system, second.system]), level, margin, items=items)
         for first, second in combinations(standings, 2)
     ]
     clusters, omitted = (sum(getattr(task.metric, field) for task in tasks) for field in ("clusters", "omitted"))
-    mean = MetricAnswer(ALL_TASKS, name, items, clusters, omitted, is_share, tuple(standings), tuple(contrasts), ())
+    lower = is_lower_better(name)
+    mean = MetricAnswer(
+        ALL_TASKS, name, items, clusters, omitted, is_share, lower, tuple(standings), tuple(contrasts), ()
+    )
     return _correct_metric(mean, 1 - level)
+
+
+# Runs without items
+
+
+def _compare_whole_runs(
+    systems: Mapping[str, Sequence[RunLog]], metric: str, margin: float | None, level: float, *, is_paired: bool
+) -> RunsAnswer:
+    """The same of tables with one row a training run."""
+    logs = [run for runs in systems.values() for run in runs]
+    if any(score.item for run in logs for score in run.scores):
+        raise InputError("Some logs have scores of items and some of whole runs; compare logs of one kind.")
+    metrics = []
+    for key in _shared_metrics(systems, metric):
+        by_system = {
+            name: by_run
+            for name, runs in systems.items()
+            if (by_run := {run.run: s.score for run in runs for s in run.scores if (s.task, s.metric) == key})
+        }
+        metrics.append(_compare_means_of_runs(key, by_system, margin, level, is_paired=is_paired))
+    cautions = [
+        f"{name}: {count(failed, 'score')} missing"
+        for name, runs in systems.items()
+        if (failed := sum(run.failed for run in runs))
+    ]
+    names = [{run.run for run in runs} for runs in systems.values()]
+    if not is_paired and len(set.intersection(*names)) > 1:
+        cautions.append(
+            f"All systems have runs of the same {logs[0].told_apart}. If that fixes the same data order or start in "
+            "each of them, compare run by run: --paired"
+        )
+    return RunsAnswer(
+        tuple(metrics),
+        "run" if is_paired else "",
+        "",
+        margin,
+        (*cautions, *(note for run in logs for note in run.notes)),
+        signature(
+            systems=len(systems),
+            runs=len(logs),
+            unit="run",
+            paired=logs[0].told_apart if is_paired else "no",
+            holm="within metric",
+            level=level,
+            **({"margin": margin} if margin is not None else {}),
+        ),
+    )
+
+
+def _compare_means_of_runs(
+    key: Key, by_system: Mapping[str, Mapping[str, float]], margin: float | None, level: float, *, is_paired: bool
+) -> MetricAnswer:
+    every = [score for by_run in by_system.values() for score in by_run.values()]
+    is_share = min(every) >= 0 and max(every) <= 1
+    standings = []
+    for name, by_run in by_system.items():
+        scores = np.array([*by_run.values()])
+        error = _mean_of_runs([scores], is_share, level)
+        low = max(error.low, 0.0) if is_share and error.low is not None else error.low
+        run_sd = float(scores.std(ddof=1)) if len(scores) > 1 else None
+        standings.append(SystemScore(name, len(scores), 1.0, error.value, low, error.high, run_sd))
+    ranked = _rank_systems(standings, key)
+    contrasts = []
+    for first, second in combinations([standing.system for standing in ranked], 2):
+        if is_paired:
+            shared = [run for run in by_system[first] if run in by_system[second]]
+            if len(shared) < 2:
+                raise InputError(
+                    f"{first} and {second} have {count(len(shared), 'run')} of the same name in {key[1]}, and pairs "
+                    "need two. Leave --paired out."
+                )
+            rows = [np.array([by_system[first][run] - by_system[second][run] for run in shared])]
+        else:
+            rows = [np.array([*by_system[name].values()]) for name in (first, second)]
+        error = _mean_of_runs(rows, is_share, level)
+        contrasts.append(_make_contrast(first, second, error, level, margin, items=0))
+    answer_of_key = MetricAnswer(*key, 0, 0, 0, is_share, is_lower_better(key[1]), tuple(ranked), tuple(contrasts), ())
+    return _correct_metric(answer_of_key, 1 - level)
+
+
+def _mean_of_runs(rows: Sequence[Floats], is_share: bool, level: float) -> _Error:
+    """The mean of one row, or the first's minus the second's, by Student's or Welch's t; without bounds from one run.
+
+    Satterthwaite's degrees of freedom come out too large where a few runs face many, and their variance happens to be
+    small. They are at most twice those of the fewer runs, and those of the fewer where these are two.
+    """
+    value = float(rows[0].mean() - rows[1].mean() if len(rows) > 1 else rows[0].mean())
+    spread = _between_runs(rows)
+    if len(spread) < len(rows) or not any(part for part, _ in spread):
+        return _Error(value, 0.0, math.inf, None, None, 0.0, 0.0, over_runs=False)
+    fewest, most = (pick(len(row) for row in rows) for pick in (min, max))
+    most_df = 1.0 if fewest == 2 < most else 2.0 * (fewest - 1)
+    return _sum_variances(value, [], spread, is_share, level, True, most_df)
 
 
 def parts(answer: RunsAnswer) -> list[Table | str]:
@@ -464,30 +585,41 @@ def run_tables(answer: RunsAnswer) -> Iterator[Table]:
     """Means, then contrasts, for all tasks and metrics together."""
     unit = "points" if all(metric.is_share for metric in answer.metrics) else "scores; shares in points"
     means = [_mean_cells(metric, system) for metric in answer.metrics for system in metric.systems]
-    yield Table(
-        ("task", "metric", "system", "runs", "items", "mean (95 %)", "SD of runs"), means, f"Mean scores, in {unit}"
-    )
+    has_items = answer.paired == "item"
+    head = ("task", "metric", "system", "runs", *(("items",) * has_items), "mean (95 %)", "SD of runs")
+    yield Table(head, means, f"Mean scores, in {unit}")
     contrasts = [_contrast_cells(metric, contrast) for metric in answer.metrics for contrast in metric.contrasts]
-    head = ("task", "metric", "difference", "value (95 %, each alone)", "p (Holm)", "conclusion", "items needed")
+    head = ("task", "metric", "difference", "value (95 %, each alone)", "p (Holm)", "conclusion")
+    yield Table((*head, *(("items needed",) * has_items)), contrasts, f"Differences {_name_pairing(answer)}")
+
+
+def _name_pairing(answer: RunsAnswer) -> str:
+    if answer.paired == "run":
+        return "paired by run (Student's t)"
+    if not answer.paired:
+        return "of independent runs (Welch's t)"
     grouping = f"items of one {answer.cluster} drawn together" if answer.cluster else "items independent"
-    yield Table(head, contrasts, f"Differences paired by item, {grouping}")
+    return f"paired by item, {grouping}"
 
 
 def _mean_cells(metric: MetricAnswer, system: SystemScore) -> tuple[str, ...]:
     spread = "-" if system.run_sd is None else _format_scaled(metric, system.run_sd)
     value = _format_range(metric, system.mean, system.low, system.high)
-    return metric.task, metric.metric, system.system, str(system.runs), f"{metric.items:,}", value, spread
+    items = (f"{metric.items:,}",) * bool(metric.items)
+    return metric.task, metric.metric, system.system, str(system.runs), *items, value, spread
 
 
 def _contrast_cells(metric: MetricAnswer, contrast: RunContrast) -> tuple[str, ...]:
+    is_open = contrast.items_needed is not None and not _is_shown(contrast)
+    needed = (f"{contrast.items_needed:,}" if is_open else "-",) * bool(metric.items)
     return (
         metric.task,
         metric.metric,
         f"{contrast.first} - {contrast.second}",
         _format_range(metric, contrast.difference, contrast.low, contrast.high),
         p_value(contrast.p_holm),
-        _name_conclusion(contrast),
-        "-" if contrast.items_needed is None or _is_shown(contrast) else f"{contrast.items_needed:,}",
+        _name_conclusion(metric, contrast),
+        *needed,
     )
 
 
@@ -495,9 +627,12 @@ def _is_shown(contrast: RunContrast) -> bool:
     return contrast.p_holm is not None and contrast.p_holm < 0.05
 
 
-def _name_conclusion(contrast: RunContrast) -> str:
+def _name_conclusion(metric: MetricAnswer, contrast: RunContrast) -> str:
     if _is_shown(contrast):
-        return f"{contrast.first} higher" + (", within the margin" if contrast.alike else "")
+        direction = "lower (better)" if metric.lower_is_better else "higher"
+        return f"{contrast.first} {direction}" + (", within the margin" if contrast.alike else "")
+    if contrast.p is None:
+        return "not known"
     return "equivalent" if contrast.alike else "not shown"
 
 
@@ -518,6 +653,9 @@ def findings(answer: RunsAnswer) -> Iterator[str]:
     if (surplus := len(answer.metrics) - MOST_SENTENCES) > 0:
         yield f"The tables hold {count(surplus, 'further metric')}."
     single = [system.runs == 1 for metric in answer.metrics for system in metric.systems]
+    if answer.paired != "item":
+        yield from _findings_of_runs(answer, single)
+        return
     if all(single):
         yield "Each system has one run, so these intervals say nothing about another training seed or sampling seed."
     elif any(single):
@@ -526,15 +664,35 @@ def findings(answer: RunsAnswer) -> Iterator[str]:
         yield f"{count(omitted, 'item')} not answered by every system {'is' if omitted == 1 else 'are'} left out."
 
 
+def _findings_of_runs(answer: RunsAnswer, single: Sequence[bool]) -> Iterator[str]:
+    """What runs without items allow to say."""
+    if any(single):
+        who = "Each system" if all(single) else f"{count(sum(single), 'mean')} of {len(single)}"
+        yield f"{who} has one run and no items, so no interval and no p can be given for it. Train further seeds."
+    if all(single):
+        return
+    yield "The intervals speak of new training seeds on the same test items, and say nothing about new items."
+    fewest = min(system.runs for metric in answer.metrics for system in metric.systems if system.runs > 1)
+    if fewest < FEW_RUNS:
+        yield f"With {fewest} runs of a system, an interval holds only if runs vary about normally."
+
+
 def _metric_sentence(metric: MetricAnswer) -> str:
     best, where = metric.systems[0], f"{metric.task}, {metric.metric}"
+    if not any(contrast.p is not None for contrast in metric.contrasts):
+        return f"{where}: which system is better cannot be said from these scores."
     if len(metric.level) == 1:
         nearest = next(contrast for contrast in metric.contrasts if contrast.first == best.system)
         value = _format_range(metric, nearest.difference, nearest.low, nearest.high)
-        return f"{where}: {best.system} scores highest, by {value} over {nearest.second} ({p_value(nearest.p_holm)})."
+        if metric.lower_is_better:
+            lead = f"{best.system} scores lowest, which is best: {value} against {nearest.second}"
+        else:
+            lead = f"{best.system} scores highest, by {value} over {nearest.second}"
+        return f"{where}: {lead} ({p_value(nearest.p_holm)})."
     if len(metric.level) == len(metric.systems):
-        return f"{where}: no system is shown to score higher than another."
-    return f"{where}: {', '.join(metric.level)} lead, and none of them is shown to be below another."
+        return f"{where}: no system is shown to score {'lower' if metric.lower_is_better else 'higher'} than another."
+    worse = "above" if metric.lower_is_better else "below"
+    return f"{where}: {', '.join(metric.level)} lead, and none of them is shown to be {worse} another."
 
 
 def row_figures(answer: RunsAnswer) -> tuple[RowFigure, ...]:
@@ -551,7 +709,7 @@ def row_figures(answer: RunsAnswer) -> tuple[RowFigure, ...]:
         rows += [_contrast_row(metric, contrast, axis, scale) for contrast in metric.contrasts if contrast in contrasts]
     return (
         RowFigure(
-            "Differences of systems, paired by item",
+            f"Differences of systems, {'paired by item' if answer.paired == 'item' else 'over training runs'}",
             tuple(rows),
             axis.ticks(round_steps(axis.low, axis.high)),
             f"difference of mean scores{' in points' if scale == 100 else ''}",
@@ -581,15 +739,17 @@ def compare_runs(
     metric: str = "",
     cluster: str = "auto",
     margin: float | None = None,
+    paired: bool = False,
     columns: Mapping[str, str] | None = None,
 ) -> Result:
     """Which system scores higher by the logs of its evaluation (`python -m analysis compare-runs`).
 
     `systems` names each one's logs: a mapping of name to a path, several or a DataFrame, or texts `NAME=PATH,PATH`. Or
-    it is a DataFrame with a score a row, of all systems.
+    it is a DataFrame with a score a row, of all systems. `paired`: of a table with one row a training run, the runs of
+    one seed belong together.
     """
     runs, lines = named_runs(systems, columns or {})
-    comparison = answer(runs, metric=metric, cluster=cluster, margin=margin)
+    comparison = answer(runs, metric=metric, cluster=cluster, margin=margin, paired=paired)
     return Result(document(comparison), parts(comparison), lambda: row_figures(comparison), lines)
 
 
@@ -655,4 +815,7 @@ def _describe_logs(name: str, logs: Sequence[RunLog]) -> str:
     metrics = ", ".join(dict.fromkeys(score.metric for score in scores))
     task_count = f" of {tasks} tasks" if tasks > 1 else ""
     run_count = f" in {len(logs)} runs by {logs[0].told_apart}" if len(logs) > 1 else ""
+    if not all(score.item for score in scores):
+        runs = f"{count(len(logs), 'whole run')} by {logs[0].told_apart}"
+        return f"Read as: {name}, {runs}{task_count}, {metrics} ({logs[0].tool}: {logs[0].path})."
     return f"Read as: {name}, {items:,} items{task_count}{run_count}, {metrics} ({logs[0].tool}: {logs[0].path})."

@@ -125,7 +125,7 @@ def after_compare_runs(args: argparse.Namespace, result: Result) -> str:
     """The same with a margin, or written down."""
     del result
     more = ("--json", "compared.json") if args.margin is not None else ("--margin", "0.02")
-    options = repeat_options(args, "metric", "columns", "margin")
+    options = repeat_options(args, "metric", "columns", "margin", "paired")
     options += [] if args.cluster == "auto" else ["--cluster", args.cluster]
     return next_command("python -m analysis compare-runs", *args.systems, *options, *more)
 
@@ -558,7 +558,8 @@ figure. --published adds the papers' numbers, with each printed "+-" converted t
 Which evaluated system scores higher, from the logs of inspect_ai, lm-eval, lighteval, HELM or a table of scores.
 
 Each argument is one system, by its file or folder: `NAME=PATH`, and `NAME=PATH,PATH` for several runs of one system
-(training seeds). Differences are paired by item; items of one document or dialogue are drawn together.
+(training seeds). Differences are paired by item; items of one document or dialogue are drawn together. A table with
+one row a training run (columns model, seed, bleu) has no items: its runs are compared by Welch's t.
 """,
         home="compare_runs",
         options=(
@@ -571,9 +572,10 @@ Each argument is one system, by its file or folder: `NAME=PATH`, and `NAME=PATH,
                 "FIELD",
             ),
             Option("--margin", "differences within it count as equivalent", None, "SCORE", float),
+            Option("--paired", "one row a run: seed k is the same start or data order in all systems", action=FLAG),
             Option(
                 "--columns",
-                "columns of a table: item, score, system, epoch, task",
+                "columns of a table: item, score, system, run, epoch, task",
                 "",
                 "item=NAME,...",
                 convert=lambda text: dict(read_columns(text)),

@@ -15,13 +15,13 @@ import shlex
 import zipfile
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from seedvote.dialogue.errors import InputError
-from seedvote.dialogue.importing.tools import METRIC_VALUES, PEOPLE
+from seedvote.dialogue.importing.tools import METRIC_VALUES, PEOPLE, RUN_COLUMN
 from seedvote.dialogue.tables.reading import read_table
 from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text
 
@@ -41,6 +41,11 @@ ROLES = {"item": ITEMS, "system": SYSTEMS, "epoch": EPOCHS, "task": TASKS, "metr
 INSPECT, LM_EVAL, LIGHTEVAL, HELM, TABLE = "inspect_ai", "lm-evaluation-harness", "lighteval", "HELM", "table"
 ZSTANDARD = 93  # method of compression within a ZIP
 PER_UNIT = {"word_perplexity": "word", "byte_perplexity": "byte", "bits_per_byte": "byte"}
+SETTINGS = {  # words of columns that say how a run was trained, and no scores
+    *("lr", "learning", "batch", "epoch", "epochs", "step", "steps", "layers", "hidden", "dropout", "params", "width"),
+    *("depth", "gpu", "gpus", "device", "index", "unnamed"),
+}
+MOST_ROWS_OF_RUN = 20  # of one training run, where tasks or metrics stand below each other
 STAMP = re.compile(r"[_-](\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[.,]?\d*(?:[+-]\d\d[-:]\d\d)?)")
 
 
@@ -68,6 +73,7 @@ class RunLog:
     failed: int = 0  # items that the tool could not score
     notes: tuple[str, ...] = ()
     told_apart: str = ""  # the columns that tell the runs of one table apart
+    run: str = ""  # by these columns
 
 
 def read_runs(source: Path | RawTable, columns: Mapping[str, str] | None = None) -> list[RunLog]:
@@ -376,12 +382,10 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
         if name not in table.names:
             raise InputError(f"{path} has no column {name!r}; it has {', '.join(table.names)}.")
     roles = {role: columns.get(role) or _find_column(table, names) for role, names in ROLES.items()}
-    if roles["item"] is None:
-        raise InputError(
-            f"{path}: no column says which item a score is of; it has {', '.join(table.names)}. Name it: "
-            "--columns item=NAME,score=NAME"
-        )
+    table = _melt_runs(table, columns)
     run_columns = _run_columns(table, columns)
+    if roles["item"] is None:
+        return _read_whole_runs(path, table, roles, run_columns, columns.get("score", ""))
     taken = {*run_columns, *(name for name in roles.values() if name)}
     stated = columns.get("score") or _find_column(table, SCORES)
     measured = [stated] if stated else [n for n in table.names if n not in taken and _all_numbers(table.columns[n])]
@@ -423,6 +427,92 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
         RunLog(path, TABLE, run[0] or path.stem, scores, failed[run], told_apart=" and ".join(run_columns))
         for run, scores in runs.items()
     ]
+
+
+def _melt_runs(table: RawTable, columns: Mapping[str, str]) -> RawTable:
+    """`seed0`, `seed1`, ... as rows: a column a run is no metric of its own."""
+    wide = [name for name in table.names if RUN_COLUMN.fullmatch(name.strip()) and _all_numbers(table.columns[name])]
+    taken = [columns.get("run") or columns.get("score") or _find_column(table, (*RUNS, *SCORES))]
+    if len(wide) < 2 or any(taken):
+        return table
+    cells = [(row, name) for row in range(len(table)) for name in wide]
+    names = [name for name in table.names if name not in wide]
+    runs = {"seed": [name for _, name in cells], "score": [table.columns[name][row] for row, name in cells]}
+    return table.repeat([row for row, _ in cells], names, **runs)
+
+
+def _read_whole_runs(
+    path: Path, table: RawTable, roles: Mapping[str, str | None], run_columns: Sequence[str], score: str
+) -> list[RunLog]:
+    """One row a training run, `model, seed, bleu`: without items, the spread of a system's runs is all its error."""
+    if not run_columns:
+        raise InputError(
+            f"{path}: no column says which item a score is of; it has {', '.join(table.names)}. Name it: "
+            "--columns item=NAME,score=NAME. If each row is a whole training run, name its seed: --columns run=NAME"
+        )
+    measured = _columns_of_measures(table, {*run_columns, *filter(None, roles.values())}, score)
+    if not measured:
+        raise InputError(
+            f"{path}: no column holds scores; it has {', '.join(table.names)}. Name it: --columns score=NAME"
+        )
+    runs: dict[tuple[str, ...], list[Score]] = defaultdict(list)
+    failed: Counter[tuple[str, ...]] = Counter()
+    rows: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for place, row in table.rows():
+        known = {role: cell_text(row[name]) if name else "" for role, name in roles.items()}
+        run = (known["system"], *(cell_text(row[name]) for name in run_columns))
+        if "" in run[1:] or (roles["system"] and not run[0]):
+            raise InputError(f"{place}: {', '.join(filter(None, (roles['system'], *run_columns)))}: none may be empty.")
+        key = (*run, known["task"], known["metric"])
+        if (first := rows.setdefault(key, row)) is not row:
+            raise InputError(_say_second_row(place, run, [name for name in table.names if row[name] != first[name]]))
+        for name in measured:
+            value = _read_number(row[name])
+            if value is None and cell_text(row[name]).casefold() not in NO_NUMBER:
+                raise InputError(f"{place}: {name} is {cell_text(row[name])!r}, which is no number.")
+            failed[run] += value is None
+            if value is not None:
+                runs[run].append(Score(known["task"] or "runs", known["metric"] or name, "", "1", value, "", {}, place))
+    return [
+        RunLog(path, TABLE, run[0] or path.stem, scores, failed[run], (), " and ".join(run_columns), " ".join(run[1:]))
+        for run, scores in runs.items()
+    ]
+
+
+def _say_second_row(place: str, run: Sequence[str], names: Sequence[str]) -> str:
+    different = f" They differ in {', '.join(names[:6])}." if names else ""
+    return (
+        f"{place}: a second row of run {' '.join(filter(None, run))}, and each row should be a whole run.{different} "
+        "Keep the row of each run that counts; or say what the rows are: --columns item=NAME or task=NAME"
+    )
+
+
+def _columns_of_measures(table: RawTable, taken: Collection[str], score: str) -> list[str]:
+    """The column of scores, else every column of numbers that is no setting of a run."""
+    if stated := score or _find_column(table, SCORES):
+        return [stated]
+    names = [name for name in table.names if name not in taken and _all_numbers(table.columns[name])]
+    settings = {name for name in names if SETTINGS & {*re.split(r"[^a-z]+", name.casefold())}}
+    return [name for name in names if name not in settings]
+
+
+def holds_whole_runs(path: Path) -> bool:
+    """Whether a table has a row for each training run of several systems, and no items."""
+    if path.is_dir():
+        return False
+    table = _melt_runs(read_table(path), {})
+    plain = {re.sub(r"[\s-]+", "_", name.strip().casefold()) for name in table.names}
+    system, run_columns = _find_column(table, SYSTEMS), _run_columns(table, {})
+    if system is None or not run_columns or plain & {*ITEMS, *PEOPLE, "pair", "choice", "winner"}:
+        return False
+    keys = list(zip(*(table.text(name) for name in (system, *run_columns)), strict=True))
+    roles = {system, *run_columns, *(name for names in (TASKS, METRICS) if (name := _find_column(table, names)))}
+    return len({*table.text(system)}) > 1 and bool(_columns_of_measures(table, roles, "")) and _are_few(keys)
+
+
+def _are_few(keys: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a run has one row, or one a task or metric: few beside the runs."""
+    return len(keys) <= MOST_ROWS_OF_RUN * len({*keys})
 
 
 def _run_columns(table: RawTable, columns: Mapping[str, str]) -> list[str]:

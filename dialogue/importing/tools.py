@@ -8,6 +8,7 @@ never silently. Where two fit, the user says which.
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -178,6 +179,7 @@ PEOPLE = {"rater", *LIKELY["rater"]} - {"judge", "evaluator", "user", "user_id"}
 FEWEST_SHEETS = 5  # of ranks: fewer may be ratings by chance
 RANKS = ("rank", "ranking")  # names of a column of ranks, which then stands in the place of scores
 SYSTEMS = ("system", "model", "bot", "assistant", "agent")
+RUN_COLUMN = re.compile(r"(?:(?:training|train|model)[ _-]?)?(?:seed|run)[ _-]?\d+", re.IGNORECASE)
 
 
 class OnScale(Unclear):
@@ -279,6 +281,12 @@ def _ask_for_scores(table: RawTable) -> str:
         return ""
     ratings = f"python -m analysis ratings {shlex.quote(str(table.path))}"
     first = f" Do {scores[0]} and {scores[1]} hold"
+    if all(RUN_COLUMN.fullmatch(name.strip()) for name in scores):
+        path = shlex.quote(str(table.path))
+        return (
+            f"{first} one system's scores under several training seeds? Compare it with the table of another system: "
+            f"python -m analysis compare-runs ours={path} theirs=OTHER"
+        )
     if "system" in map(plain_name, table.names):
         return f"{first} scores? Compare one of them: {ratings} --columns {shlex.quote(f'score={scores[0]}')}"
     if are_ranks(_sheets_of(table, scores)):

@@ -1,8 +1,8 @@
 """Find out what a file holds, answer what it can, and write the report.
 
-VOTES is a study folder or any table: votes, ratings on a scale, ranks. Votes that are still in a study's store are
-exported first. Two or more logs of inspect_ai, lm-eval, lighteval or HELM are compared. The report is one page, and
-next to it are its Markdown, LaTeX and JSON.
+VOTES is a study folder or any table: votes, ratings on a scale, ranks, training runs. Votes that are still in a study's
+store are exported first. Two or more logs of inspect_ai, lm-eval, lighteval or HELM are compared, and so are the models
+of a table with one row a training run. The report is one page, and next to it are its Markdown, LaTeX and JSON.
 
   python -m seedvote analyze votes.csv
 """
@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
         with contextlib.redirect_stdout(io.StringIO()):
             dispatch("crowd", "", {"export": ""}, ["export", str(first)])
         print(f"Exported the votes of {first}.")
+    if not _is_study(first) and _holds_whole_runs(first):
+        return _ask("compare-runs", first)
     if (first / "choices.jsonl").exists() and not (first / "votes.jsonl").exists():
         return _ask("choose", first)
     reading = importlib.import_module("seedvote.analysis.arguments").STATED
@@ -63,3 +65,8 @@ def _is_study(path: Path) -> bool:
 def _is_log(path: Path) -> bool:
     """Whether it is a log of an evaluation, or holds some."""
     return bool(importlib.import_module("seedvote.dialogue.importing.run_logs").is_run_log(path))
+
+
+def _holds_whole_runs(path: Path) -> bool:
+    """Whether it is a table with one row a training run."""
+    return bool(importlib.import_module("seedvote.dialogue.importing.run_logs").holds_whole_runs(path))

@@ -91,6 +91,9 @@ def test_logs_are_compared(tmp_path):
     assert "two" in say("analyze", tmp_path / "one.csv", tmp_path / "two.csv")
     with pytest.raises(InputError, match="does not exist"):
         say("analyze", tmp_path / "three.csv")
+    runs = "".join(f"{model},{seed},{20 + seed + 5 * (model == 'b')}\n" for model in "ab" for seed in range(3))
+    (tmp_path / "runs.csv").write_text(f"model,seed,bleu\n{runs}")
+    assert "Differences of independent runs (Welch's t)" in say("analyze", tmp_path / "runs.csv")
 
 
 def test_a_study_on_another_corpus_begins_with_training(tmp_path):

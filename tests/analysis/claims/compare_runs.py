@@ -80,7 +80,72 @@ CELLS = {
     "10 runs each, 8 documents": Evaluation(runs=(10, 10), run_sd=(0.04, 0.04), clusters=8),
 }
 
+
+@dataclass(frozen=True)
+class Training:
+    """Two systems in a table with one row a run: no items."""
+
+    runs: tuple[int, int] = (5, 5)
+    sd: tuple[float, float] = (1.0, 1.0)
+    kind: str = "normal"  # or skewed: an exponential tail below; or failing: one run in ten fails
+    shared_sd: float = 0.0  # of what one seed does to both systems
+    is_paired: bool = False
+    difference: float = 1.0
+
+
+def runs_of(world, generator):
+    """A log for each run."""
+    shared = world.shared_sd * generator.standard_normal(max(world.runs))
+    systems = {}
+    for name, shift, runs, sd in zip("ab", (world.difference, 0.0), world.runs, world.sd, strict=True):
+        noise = generator.standard_normal(runs)
+        if world.kind == "skewed":
+            noise = 1 - generator.exponential(size=runs)
+        if world.kind == "failing":
+            noise = (generator.standard_normal(runs) - 4 * ((generator.random(runs) < 0.1) - 0.1)) / np.sqrt(2.44)
+        scores = 20 + shift + shared[:runs] + sd * noise
+        systems[name] = [
+            RunLog(Path("runs.csv"), "table", name, [Score("runs", "bleu", "", "1", float(score), "", {}, "")],
+                   told_apart="seed", run=str(seed))
+            for seed, score in enumerate(scores)
+        ]  # fmt: skip
+    return systems
+
+
+@each
+def covers_over_seeds(world, generator):
+    (metric,) = answer(runs_of(world, generator), paired=world.is_paired).metrics
+    contrast = metric.contrasts[0]
+    return contrast.low <= (1 if contrast.first == "a" else -1) * world.difference <= contrast.high
+
+
+TRAININGS = {
+    "2 runs each": Training(runs=(2, 2)),
+    "3 runs each": Training(runs=(3, 3)),
+    "5 runs each": Training(),
+    "10 runs each": Training(runs=(10, 10)),
+    "2 and 10 runs": Training(runs=(2, 10)),
+    "2 and 10 runs, the few unstable": Training(runs=(2, 10), sd=(3.0, 0.5)),
+    "3 and 30 runs": Training(runs=(3, 30)),
+    "3 and 10 runs, the few unstable": Training(runs=(3, 10), sd=(3.0, 0.5)),
+    "5 runs each, one system unstable": Training(sd=(3.0, 0.3)),
+    "5 runs each, skewed": Training(kind="skewed"),
+    "5 runs each, one in ten fails": Training(kind="failing"),
+    "5 runs each, what a seed does is shared": Training(shared_sd=2.0),
+    "3 runs each, paired by seed": Training(runs=(3, 3), shared_sd=2.0, is_paired=True),
+    "5 runs each, paired by seed, skewed": Training(shared_sd=2.0, is_paired=True, kind="skewed"),
+}
+
 CLAIMS = (
+    Claim(
+        "compare-runs: the difference of two systems over training runs",
+        "The 95 % interval of a difference between whole training runs holds the true one.",
+        {"questions.compare_runs.RunContrast": "low high p p_holm", "questions.compare_runs.SystemScore": "low high"},
+        TRAININGS,
+        covers_over_seeds,
+        0.95,
+        0.93,
+    ),
     Claim(
         "compare-runs: the difference of two systems",
         "The 95 % interval of a difference paired by item holds the true one.",

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from seedvote.analysis.notebook import compare_runs
+from seedvote.analysis.notebook import compare_runs, preference
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.importing.run_logs import holds_whole_runs
 from seedvote.dialogue.shell.command_line import dispatch
 from tests.analysis.questions import logs
 
@@ -188,3 +189,110 @@ def test_the_picture_has_a_line_a_contrast(tmp_path):
     paths = {name: logs.table(tmp_path / f"{name}.csv", scores) for name, scores in {"a": A, "b": B}.items()}
     (figure,) = compare_runs(paths).plot().figures.values()
     assert any(text.get_text() == "a - b" for axes in figure.axes for text in axes.texts)
+
+
+RUNS = {"ours": [27.1, 27.9, 26.8, 27.5, 27.0], "base": [25.1, 26.6, 25.4, 25.2, 26.9]}
+
+
+def table_of_runs(folder, runs=RUNS, name="runs.csv", **more):
+    rows = [{"model": model, "seed": seed, "lr": 0.1, "bleu": score, **{k: f(score) for k, f in more.items()}}
+            for model, scores in runs.items() for seed, score in enumerate(scores)]  # fmt: skip
+    pd.DataFrame(rows).sample(frac=1, random_state=1).to_csv(folder / name, index=False)
+    return folder / name
+
+
+def test_runs_without_items_are_compared_by_welchs_t(tmp_path):
+    result = compare_runs([table_of_runs(tmp_path)])
+    (metric,) = result.document["metrics"]
+    twin = stats.ttest_ind(RUNS["ours"], RUNS["base"], equal_var=False)
+    one, interval = contrast(result.document), twin.confidence_interval(0.95)
+    assert (one["low"], one["high"], one["p"]) == pytest.approx((interval.low, interval.high, twin.pvalue))
+    of_one = stats.ttest_1samp(RUNS["ours"], 0).confidence_interval(0.95)
+    ours = metric["systems"][0]
+    assert (ours["runs"], ours["run_sd"]) == (5, pytest.approx(np.std(RUNS["ours"], ddof=1)))
+    assert (ours["low"], ours["high"]) == pytest.approx((of_one.low, of_one.high))
+    assert "All systems have runs of the same seed" in str(result) and "say nothing about new items" in str(result)
+
+
+def test_runs_of_one_seed_are_pairs_only_where_that_is_said(tmp_path):
+    result = compare_runs([table_of_runs(tmp_path)], paired=True)
+    twin = stats.ttest_rel(RUNS["ours"], RUNS["base"])
+    one = contrast(result.document)
+    assert (result.document["paired"], one["p"]) == ("run", pytest.approx(twin.pvalue))
+    seeds = {"ours": RUNS["ours"], "base": RUNS["base"][:1]}
+    with pytest.raises(InputError, match=r"1 run of the same name .* Leave --paired out"):
+        compare_runs([table_of_runs(tmp_path, seeds)], paired=True)
+    with pytest.raises(InputError, match="paired by item already"):
+        compared(tmp_path, {"a": A, "b": B}, paired=True)
+
+
+@pytest.mark.parametrize(("runs", "df"), [((2, 4), 1), ((2, 2), 2), ((3, 30), 4)])
+def test_few_runs_beside_many_have_few_degrees_of_freedom(tmp_path, runs, df):
+    few = [20.0, 20.1, 20.05][: runs[0]]
+    many = np.random.default_rng(1).normal(22, 0.01 if runs[1] == 30 else 1, runs[1]).tolist()
+    assert contrast(compare_runs([table_of_runs(tmp_path, {"a": few, "b": many})]).document)["df"] <= df
+
+
+def test_one_run_a_system_has_no_interval(tmp_path):
+    result = compare_runs([table_of_runs(tmp_path, {"a": [1.0], "b": [2.0], "c": [3.0, 3.5]})])
+    assert [contrast["p"] for contrast in result.document["metrics"][0]["contrasts"]] == [None] * 3
+    assert "which system is better cannot be said" in str(result) and "2 means of 3 has one run" in str(result)
+
+
+def test_the_lower_error_is_the_better_one(tmp_path):
+    table = table_of_runs(tmp_path, wer=lambda bleu: round(1 - bleu / 100, 4))
+    result = compare_runs([table])
+    bleu, wer = result.document["metrics"]
+    assert [bleu["lower_is_better"], wer["lower_is_better"]] == [False, True]
+    assert [metric["systems"][0]["system"] for metric in (bleu, wer)] == ["ours", "ours"]
+    items = [
+        f"{model},s{n},{0.1 + 0.3 * (model == 'bad') + n % 7 / 100}" for model in ("good", "bad") for n in range(40)
+    ]
+    (tmp_path / "items.csv").write_text("model,item,error_rate\n" + "\n".join(items) + "\n")
+    assert "good scores lowest, which is best" in str(compare_runs([tmp_path / "items.csv"]))
+
+
+def test_a_column_a_seed_is_a_run_and_no_metric(tmp_path):
+    wide = pd.DataFrame([{"model": model, **{f"seed{n}": score for n, score in enumerate(scores)}}
+                         for model, scores in RUNS.items()])  # fmt: skip
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    of_wide, of_long = (compare_runs([path]).document for path in (tmp_path / "wide.csv", table_of_runs(tmp_path)))
+    assert contrast(of_wide)["p"] == pytest.approx(contrast(of_long)["p"])
+    assert of_wide["metrics"][0]["systems"][0]["runs"] == 5
+    for name, scores in (("a", A), ("b", B)):
+        rows = [{"item": item, "seed0": score, "seed1": 1 - score} for item, (score,) in scores.items()]
+        pd.DataFrame(rows).to_csv(tmp_path / f"{name}.csv", index=False)
+    (metric,) = compare_runs([tmp_path / "a.csv", tmp_path / "b.csv"]).document["metrics"]
+    assert (metric["items"], [system["runs"] for system in metric["systems"]]) == (60, [2, 2])
+
+
+@pytest.mark.parametrize(("column", "cells"), [("epoch", (1, 2)), ("split", ("dev", "test"))])
+def test_several_rows_of_a_run_are_refused_with_what_they_differ_in(tmp_path, column, cells):
+    table = pd.read_csv(table_of_runs(tmp_path))
+    pd.concat([table.assign(**{column: cell}) for cell in cells]).to_csv(tmp_path / "twice.csv", index=False)
+    with pytest.raises(InputError, match=rf"a second row of run .*They differ in {column}\."):
+        compare_runs([tmp_path / "twice.csv"])
+    if column == "split":
+        metrics = compare_runs([tmp_path / "twice.csv"], columns={"task": "split"}).document["metrics"]
+        assert [metric["task"] for metric in metrics] == ["dev", "test"]
+
+
+def test_a_table_of_runs_is_known_by_its_rows(tmp_path):
+    assert holds_whole_runs(table_of_runs(tmp_path))
+    tables = {
+        "items": "item,model,seed,score\n1,a,0,1\n2,b,0,1\n",
+        "votes": "pair,seed,model,winner\n1,0,a,b\n2,0,b,b\n",
+        "one system": "model,seed,score\na,0,1\na,1,2\n",
+        "people": "model,seed,rater,score\na,0,x,1\nb,0,x,1\n",
+        "no runs": "model,score\na,1\nb,2\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+        assert not holds_whole_runs(tmp_path / f"{name}.csv"), name
+
+
+def test_a_column_a_seed_of_one_system_is_no_rating(tmp_path):
+    path = tmp_path / "wide.csv"
+    pd.DataFrame([{"item": n, "seed0": n % 3, "seed1": n % 4} for n in range(30)]).to_csv(path, index=False)
+    with pytest.raises(InputError, match=rf"under several training seeds\? .*compare-runs ours={path} theirs=OTHER"):
+        preference(path)
