@@ -506,7 +506,7 @@ def _write_next(store: Any, hit: Any, tally: Any) -> tuple[float, float]:
     """
     import sqlalchemy as sa
 
-    from seedvote.crowd.rating.batches import plan_batch, write_batch
+    from seedvote.crowd.rating.batches import plan_batch, read_plan_inputs, write_batch
     from seedvote.crowd.store.tables import events, leases, pairs, votes
 
     with store.write() as connection:
@@ -531,10 +531,11 @@ def _write_next(store: Any, hit: Any, tally: Any) -> tuple[float, float]:
         )
         full = {"votes": pairs.c.target, "live": pairs.c.target, "open": 0}
         connection.execute(sa.update(pairs).where(pairs.c.open == 1).values(full))
+    begun = time.process_time()
     with store.read() as connection:
-        begun = time.process_time()
-        batch = plan_batch(connection, hit, 0, tally)
-        planning = time.process_time() - begun
+        inputs = read_plan_inputs(connection, hit, tally)
+    batch = plan_batch(inputs, 0, tally) if inputs else None
+    planning = time.process_time() - begun
     with store.write() as connection:
         begun = time.perf_counter()
         if batch is None or not write_batch(connection, hit, batch, 0.0):

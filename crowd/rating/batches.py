@@ -1,11 +1,11 @@
 """Adaptive assignment: which pairs come up next, drawn in batches from what the votes say so far.
 
 The rule is dialogue/formulas/allocation.py. The server draws a batch ahead of raters; where one finds no pair all the
-same, their transaction is taken back, the batch drawn, and the transaction made once more. A batch is planned from a
-snapshot, for which nobody waits: only writing it takes the write lock. It goes into the table of pairs: how many votes
-each is to get so far (`target`), in which batch it came up last and how probable that was. Everything else stays as it
-is. A pair is open while it is short of its target, the next one is found by the same index as in a fixed study, and
-nothing within a batch depends on answers.
+same, their transaction is taken back, the batch drawn, and the transaction made once more. What a batch is planned from
+is read in a transaction for which nobody waits, and which ends before the plan is made: only writing the batch takes
+the write lock. It goes into the table of pairs: how many votes each is to get so far (`target`), in which batch it came
+up last and how probable that was. Everything else stays as it is. A pair is open while it is short of its target, the
+next one is found by the same index as in a fixed study, and nothing within a batch depends on answers.
 
 A judge's verdicts may help to share out the votes; what they say of the systems is kept before the first vote.
 
@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -30,10 +31,10 @@ from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.hit.tables import AdaptiveRule
 from seedvote.crowd.rating import standing
 from seedvote.crowd.rating.moment import kept_hit, make_assignment_rules
-from seedvote.crowd.rating.study_tally import Compared, StudyTally, read_compared
+from seedvote.crowd.rating.study_tally import Changes, Compared, StudyTally, read_compared
 from seedvote.crowd.store import statements as sql
-from seedvote.crowd.store.store import LEFT, Store, append_event, fetch, places_left, put, settings, unset
-from seedvote.crowd.store.tables import events, pairs, votes
+from seedvote.crowd.store.store import LEFT, Store, append_event, fetch, fetch_many, places_left, put, settings, unset
+from seedvote.crowd.store.tables import events, leases, pairs, votes
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import placed_records
 from seedvote.dialogue.formulas.allocation import (
@@ -61,6 +62,7 @@ _HAVE_ROOM = sa.select(pairs.c.pair, (pairs.c.target - pairs.c.live).label("plac
     pairs.c.open == 1, pairs.c.live < pairs.c.target
 )
 _LAST_EVENT = sa.select(sa.func.max(events.c.event).label("event"))
+_LAST_LEASE = sa.select(sa.func.coalesce(sa.func.max(leases.c.lease), 0).label("lease"))
 _ROOM = sa.select(sa.exists().where(pairs.c.open == 1, pairs.c.live < pairs.c.target).label("any"))
 _SURPLUS = {  # pairs of a batch with votes that had no place; looked up pair by pair, not among all votes
     "postgresql": sa.text(
@@ -221,14 +223,20 @@ class PlannedBatch:
 
 def draw_next(connection: sa.Connection, hit: Hit, seed: int, now: float) -> bool:
     """Draw a batch and open its pairs; False where none can be drawn by now. The caller has the write lock."""
-    batch = plan_batch(connection, hit, seed, StudyTally())
+    tally = StudyTally()
+    inputs = read_plan_inputs(connection, hit, tally)
+    batch = plan_batch(inputs, seed, tally) if inputs else None
     return batch is not None and write_batch(connection, hit, batch, now)
 
 
-def is_due_ahead(connection: sa.Connection) -> bool:
-    """Whether it is time for the next batch, before raters wait for it."""
+def count_before_due(connection: sa.Connection) -> int:
+    """How many places are to be taken until it is time for the next batch, before raters wait for it.
+
+    0: it is. Where all places were given out it is 1: that may change.
+    """
     values, ((free,),) = settings(connection), fetch(connection, (_FREE, {}))
-    return int(values.get(LEFT, 0)) > 0 and (free.places or 0) <= AHEAD * int(values.get(PLACES, 0))
+    surplus = (free.places or 0) - math.floor(AHEAD * int(values.get(PLACES, 0)))
+    return max(0, surplus) if int(values.get(LEFT, 0)) > 0 else 1
 
 
 class BatchDrawer:
@@ -241,7 +249,7 @@ class BatchDrawer:
         self._lock, self._woken = threading.Lock(), threading.Event()
         self._drawn = -math.inf
         self._barren: tuple[float, int | None] = (-math.inf, None)
-        self._seen: int | None = None  # the last event when no batch was due
+        self._quiet_until = 0  # no batch is due before this lease: hardly any place is taken without one
 
     def draw(self, hit: Hit, now: float, *, ahead: bool = False) -> bool:
         """Draw the next batch, `ahead` of raters if it is due; False where none can be drawn by now.
@@ -257,7 +265,8 @@ class BatchDrawer:
             if ahead and not self._tally.is_read:  # or the first batch would wait for it
                 with self._store.read() as connection:
                     pairs_digest = settings(connection).get("pairs", "")
-                    self._tally.bring_up(connection, hit.adaptive or AdaptiveRule(), pairs_digest)
+                    changes = self._tally.read_changes(connection, hit.adaptive or AdaptiveRule(), pairs_digest)
+                self._tally.take_over(changes)
             if ahead and not self._is_due():
                 return False
             with self._store.read() as connection:
@@ -265,7 +274,8 @@ class BatchDrawer:
                 if self._ticks() < self._barren[0] and last_event == self._barren[1]:
                     return False
                 hit = kept_hit(connection) or hit  # another server may have taken up more votes meanwhile
-                batch = plan_batch(connection, hit, self._seed, self._tally)
+                inputs = read_plan_inputs(connection, hit, self._tally)
+            batch = plan_batch(inputs, self._seed, self._tally) if inputs else None
             if batch is None:
                 self._barren = self._ticks() + self.HOLDS, last_event
                 return False
@@ -276,10 +286,12 @@ class BatchDrawer:
 
     def _is_due(self) -> bool:
         with self._store.glance() as connection:
-            ((last,),) = fetch(connection, (_LAST_EVENT, {}))
-            is_due = last.event != self._seen and is_due_ahead(connection)
-            self._seen = self._seen if is_due else last.event
-            return is_due
+            ((last,),) = fetch(connection, (_LAST_LEASE, {}))
+            if last.lease < self._quiet_until:
+                return False
+            places = count_before_due(connection)
+            self._quiet_until = last.lease + places
+            return not places
 
     def wake(self) -> None:
         """Something has happened: end a `wait`."""
@@ -291,28 +303,51 @@ class BatchDrawer:
         self._woken.clear()
 
 
-def plan_batch(connection: sa.Connection, hit: Hit, seed: int, tally: StudyTally) -> PlannedBatch | None:
-    """The next batch; None where none can be drawn by now. The tally is brought up to what the connection sees.
+@dataclass(frozen=True)
+class PlanInputs:
+    """What a plan is made of, as one transaction read it."""
+
+    hit: Hit
+    ground: Ground
+    by_judge: Mapping[str, float]
+    """The strengths of systems, if a judge has ruled."""
+    changes: Changes
+    room: Sequence[Any]
+    """The pairs whose places are not all taken, and how many are not."""
+
+
+def read_plan_inputs(connection: sa.Connection, hit: Hit, tally: StudyTally) -> PlanInputs | None:
+    """What the next batch is planned from; None where there is none.
+
+    Planning takes long enough for a database to end a transaction that is open meanwhile, so the two are apart.
+    """
+    values = settings(connection)
+    if not hit.is_adaptive or not (ground := make_ground(values)).left:
+        return None
+    changes = tally.read_changes(connection, hit.adaptive or AdaptiveRule(), ground.pairs or "")
+    by_judge = json.loads(values.get(JUDGE, "{}"))
+    return PlanInputs(hit, ground, by_judge, changes, fetch_many(connection, _HAVE_ROOM))
+
+
+def plan_batch(inputs: PlanInputs, seed: int, tally: StudyTally) -> PlannedBatch | None:
+    """The next batch; None where none can be drawn by now. The tally is brought up to what was read.
 
     Where every pair has come up, a batch waits until the places of the last one are taken: whoever has seen all pairs
     must not open what only others can answer. Where every place is taken but not yet answered it waits for the
     answers, since only pairs that have all their votes get further ones.
     """
-    values = settings(connection)
-    if not hit.is_adaptive or not (ground := make_ground(values)).left:
-        return None
+    hit, ground = inputs.hit, inputs.ground
     rule = hit.adaptive or AdaptiveRule()
-    tally.bring_up(connection, rule, ground.pairs or "")
+    tally.take_over(inputs.changes)
     pools, left, number = tally.make_pools(), _count_left(hit, tally), ground.batch + 1
     planned = votes_planned(hit, tally.offered)
     places = min(max(rule.batch or batch_places(planned), rule.fewest), left)
     if not any(pool.fresh for pool in pools):
         if not any(pool.complete for pool in pools) and tally.short:
             return None
-        room = (row.places for row in connection.execute(_HAVE_ROOM) if row.pair in tally.compared.of_pair)
-        if sum(room) >= places:
+        if sum(row.places for row in inputs.room if row.pair in tally.compared.of_pair) >= places:
             return None
-    shares = _share(rule, tally.compared, tally.sums, json.loads(values.get(JUDGE, "{}")))
+    shares = _share(rule, tally.compared, tally.sums, inputs.by_judge)
     drawn = draw_batch(shares, pools, places, fewest=rule.fewest, generator=child_random(seed, "batch", number))
     if not drawn and left and tally.short:
         return None

@@ -23,6 +23,7 @@ from sqlalchemy import bindparam as param
 from seedvote.crowd.forms.form import decisive_part
 from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.tables import AdaptiveRule
+from seedvote.crowd.store.store import fetch, fetch_many
 from seedvote.crowd.store.tables import events, pairs, votes
 from seedvote.dialogue.formulas.allocation import ContrastPool, VoteSums
 from seedvote.dialogue.records import Pair, key_of, system_names
@@ -40,15 +41,19 @@ _BODIES = sa.select(pairs.c.pair, pairs.c.kind, pairs.c.body).where(pairs.c.kind
 _PAIRS = sa.select(pairs.c.pair, pairs.c.offered, pairs.c.target, pairs.c.votes).where(pairs.c.kind != "check")
 _IN_ORDER = _PAIRS.order_by(pairs.c.position, pairs.c.pair)
 _COUNTED = sa.select(votes.c.pair, votes.c.rater, votes.c.choice).where(votes.c.counted == 1).order_by(votes.c.vote)
-_LAST_ALONE = sa.select(sa.func.max(events.c.event)).where(events.c.kind.not_in(NAMED_PAIR))
-_SINCE = (
-    sa.select(events.c.event, events.c.kind, events.c.rater, events.c.pair)
+_IS_ALONE, _IS_LATER = events.c.kind.not_in(NAMED_PAIR), events.c.event > param("since")
+_LAST_ALONE = sa.select(sa.func.max(events.c.event)).where(_IS_ALONE)
+_ALONE_SINCE = (
+    sa.select(events.c.event, events.c.kind, events.c.rater)
     .add_columns(sa.case((events.c.kind == "batch", events.c.data)).label("data"))
-    .where(events.c.event > param("since"))
+    .where(_IS_ALONE, _IS_LATER)
     .order_by(events.c.event)
 )
-_OF_RATERS = sa.select(events.c.pair).where(
-    events.c.rater.in_(param("raters", expanding=True)), events.c.pair.is_not(None)
+_NAMED_SINCE = sa.select(events.c.pair).distinct().where(_IS_LATER, events.c.pair.is_not(None))
+_OF_RATERS = (
+    sa.select(events.c.pair)
+    .distinct()
+    .where(events.c.rater.in_(param("raters", expanding=True)), events.c.pair.is_not(None))
 )
 _NAMES: sa.BindParameter[str] = param("names", expanding=True)
 _PAIRS_NAMED, _COUNTED_NAMED = _PAIRS.where(pairs.c.pair.in_(_NAMES)), _COUNTED.where(votes.c.pair.in_(_NAMES))
@@ -72,12 +77,18 @@ _KNOWN: dict[str, Compared] = {}  # by the digest of the pairs file: bodies neve
 
 def read_compared(connection: sa.Connection, digest: str) -> Compared:
     """What the pairs compare, from their records."""
-    if digest not in _KNOWN:
-        _KNOWN.clear()
-        _KNOWN[digest] = compare_systems(
-            [FORMS["pairs"].record_of(row.body) for row in connection.execute(_BODIES).all()]
-        )
-    return _KNOWN[digest]
+    return _KNOWN.get(digest) or _compare_bodies(digest, _read_bodies(connection))
+
+
+def _read_bodies(connection: sa.Connection) -> Sequence[Any]:
+    return fetch(connection, (_BODIES, {}))[0]
+
+
+def _compare_bodies(digest: str, bodies: Sequence[Any]) -> Compared:
+    compared = compare_systems([FORMS["pairs"].record_of(row.body) for row in bodies])
+    _KNOWN.clear()
+    _KNOWN[digest] = compared
+    return compared
 
 
 def compare_systems(records: Sequence[Pair]) -> Compared:
@@ -102,8 +113,26 @@ def compare_systems(records: Sequence[Pair]) -> Compared:
 Answers = list[tuple[str, str]]  # raters and choices of counted votes, as they came
 
 
+@dataclass(frozen=True)
+class Changes:
+    """What a tally takes over, as rows of the store: how pairs stand, and all their votes that count."""
+
+    rule: AdaptiveRule
+    digest: str
+    last: int
+    """The last event that was alone."""
+    pairs: Sequence[Any]
+    counted: Sequence[Any]
+    is_whole: bool
+    """Whether these are all pairs of the study, in its order."""
+    compared: Compared | None = None
+    """Of the whole study what its pairs compare, where this process knows it."""
+    bodies: Sequence[Any] = ()
+    """Else the pairs' records."""
+
+
 class StudyTally:
-    """The pairs of an adaptive study and the votes that count, as of the last `bring_up`."""
+    """The pairs of an adaptive study and the votes that count, as of the changes that were taken over last."""
 
     def __init__(self) -> None:
         self._rule, self._digest = AdaptiveRule(), ""
@@ -115,24 +144,32 @@ class StudyTally:
         return self._since is not None
 
     def bring_up(self, connection: sa.Connection, rule: AdaptiveRule, digest: str) -> None:
-        """Read what has changed; `digest` is that of the pairs file."""
-        is_same, since = (rule, digest) == (self._rule, self._digest), self._since
-        self._rule, self._digest, self._since = rule, digest, None  # until all was read
-        if is_same and since is not None:
-            names, last = _find_changed(connection, since)
-        else:
-            names, last = None, int(connection.scalar(_LAST_ALONE) or 0)
-        if names is None:
-            self._read_all(connection)
-        else:
-            ordered = sorted(names)
-            for at in range(0, len(ordered), AT_ONCE):
-                part = {"names": ordered[at : at + AT_ONCE]}
-                self._take_rows(connection.execute(_PAIRS_NAMED, part), connection.execute(_COUNTED_NAMED, part))
-        self._since = last
+        """Read what has changed and take it over; `digest` is that of the pairs file."""
+        self.take_over(self.read_changes(connection, rule, digest))
 
-    def _read_all(self, connection: sa.Connection) -> None:
-        self.compared = read_compared(connection, self._digest)
+    def read_changes(self, connection: sa.Connection, rule: AdaptiveRule, digest: str) -> Changes:
+        """What has changed since changes were taken over. Little is done but reading, so the transaction is short."""
+        if (rule, digest) == (self._rule, self._digest) and self._since is not None:
+            names, last = _find_changed(connection, self._since)
+            if names is not None:
+                return Changes(rule, digest, last, *_read_named(connection, sorted(names)), False)
+        else:
+            last = int(connection.scalar(_LAST_ALONE) or 0)
+        rows, counted = fetch_many(connection, _IN_ORDER), fetch_many(connection, _COUNTED)
+        if compared := _KNOWN.get(digest):
+            return Changes(rule, digest, last, rows, counted, True, compared)
+        return Changes(rule, digest, last, rows, counted, True, bodies=_read_bodies(connection))
+
+    def take_over(self, changes: Changes) -> None:
+        """Be as the store was when they were read."""
+        self._rule, self._digest, self._since = changes.rule, changes.digest, None  # until all was taken over
+        if changes.is_whole:
+            self._begin(changes)
+        self._take_rows(changes.pairs, changes.counted)
+        self._since = changes.last
+
+    def _begin(self, changes: Changes) -> None:
+        self.compared = changes.compared or _compare_bodies(changes.digest, changes.bodies)
         number = len(self.compared.contrasts)
         self.sums = VoteSums(number, 2)
         self.others = list[str]()
@@ -145,13 +182,11 @@ class StudyTally:
         self._answers = dict[str, Answers]()
         self._pools = [ContrastPool(())] * number
         self._stale = set(range(number))  # contrasts whose pools are to be made anew
-        rows = connection.execute(_IN_ORDER).all()
-        for row in rows:
+        for row in changes.pairs:
             contrast = self.compared.of_pair.get(row.pair)
             if row.offered:
                 (self.others if contrast is None else self._order[contrast]).append(row.pair)
                 self.offered += contrast is not None
-        self._take_rows(rows, connection.execute(_COUNTED))
 
     def _take_rows(self, rows: Iterable[Any], counted: Iterable[Any]) -> None:
         """Take over how pairs stand, with all their votes that count."""
@@ -204,19 +239,30 @@ class StudyTally:
         return self._counts[name][0] > 0
 
 
+def _read_named(connection: sa.Connection, names: Sequence[str]) -> tuple[list[Any], list[Any]]:
+    """How these pairs stand, and their votes that count."""
+    rows, counted = list[Any](), list[Any]()
+    for at in range(0, len(names), AT_ONCE):
+        part = {"names": names[at : at + AT_ONCE]}
+        rows += fetch_many(connection, _PAIRS_NAMED, part)
+        counted += fetch_many(connection, _COUNTED_NAMED, part)
+    return rows, counted
+
+
 def _find_changed(connection: sa.Connection, since: int) -> tuple[set[str] | None, int]:
     """The pairs that may have changed since this event (None: whichever), and the last event by now that was alone."""
     names, whose, last, is_known = set[str](), set[str](), since, True
-    for event in connection.execute(_SINCE, {"since": since}):
-        last = last if event.kind in NAMED_PAIR else event.event
+    for event in fetch_many(connection, _ALONE_SINCE, {"since": since}):
+        last = event.event
         if event.kind == "batch":
             names.update(json.loads(event.data)["places"])
         elif event.kind in OF_RATER and event.rater is not None:
             whose.add(event.rater)
-        elif event.kind not in NAMED_PAIR:
+        else:
             is_known = False
-        elif event.pair is not None:
-            names.add(event.pair)
+    if not is_known:
+        return None, last
+    names.update(row.pair for row in fetch_many(connection, _NAMED_SINCE, {"since": since}))
     if whose:
-        names.update(connection.scalars(_OF_RATERS, {"raters": sorted(whose)}))
-    return (names if is_known else None), last
+        names.update(row.pair for row in fetch_many(connection, _OF_RATERS, {"raters": sorted(whose)}))
+    return names, last

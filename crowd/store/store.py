@@ -345,6 +345,27 @@ def fetch(connection: sa.Connection, *queries: Query) -> list[Sequence[Any]]:
     return [connection.execute(query, values).all() for query, values in queries]
 
 
+def fetch_many(connection: sa.Connection, query: sa.Select[Any], values: Values | None = None) -> Sequence[Any]:
+    """The rows of a query that has many.
+
+    On SQLite they come as one value: the driver lets go of the interpreter at each row, and wakes a thread each time.
+    """
+    if connection.dialect.name != "sqlite":
+        return connection.execute(query, values).all()
+    names, packed = _pack_rows(query)
+    return list(map(row_type(names)._make, json.loads(connection.execute(packed, values).scalar_one())))
+
+
+@lru_cache(64)
+def _pack_rows(query: sa.Select[Any]) -> tuple[tuple[str, ...], sa.Select[Any]]:
+    """The names of its columns, and the query for all its rows as one JSON array.
+
+    SQLite keeps the order of a subquery whose rows go into such an array (rule 16 of its query flattener).
+    """
+    rows = query.subquery()
+    return tuple(rows.c.keys()), sa.select(sa.func.json_group_array(sa.func.json_array(*rows.c)))
+
+
 # The event log: one line for whatever happens to a rater or a pair, in the transaction that does it, so that it is on
 # disk before anyone is told. It is append-only: nothing updates or deletes events but `crowd forget`.
 

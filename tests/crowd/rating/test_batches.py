@@ -41,13 +41,19 @@ ADAPTIVE = dataclasses.replace(
 @pytest.fixture(autouse=True)
 def plans(monkeypatch):
     """The plans made; each is also that of a server that has just begun."""
-    plan, made = batches.plan_batch, []
+    read, plan, made, anew = batches.read_plan_inputs, batches.plan_batch, [], {}
 
-    def plan_twice(connection, hit, seed, tally):
-        made.append(plan(connection, hit, seed, tally))
-        assert made[-1] == plan(connection, hit, seed, StudyTally())
+    def read_twice(connection, hit, tally):
+        if inputs := read(connection, hit, tally):
+            anew[id(inputs)] = read(connection, hit, StudyTally())
+        return inputs
+
+    def plan_twice(inputs, seed, tally):
+        made.append(plan(inputs, seed, tally))
+        assert made[-1] == plan(anew.pop(id(inputs)), seed, StudyTally())
         return made[-1]
 
+    monkeypatch.setattr(batches, "read_plan_inputs", read_twice)
     monkeypatch.setattr(batches, "plan_batch", plan_twice)
     return made
 
@@ -92,6 +98,14 @@ def work(desk, raters, seed=0, most=10_000):
             seats[seats.index(seat)] = again = seated(desk, f"w{seats.index(seat)}", f"{given}")
             steps[again] = desk.next_step(again)
     return given
+
+
+def plan_anew(desk, hit):
+    """The next batch by a server that has just begun."""
+    tally = StudyTally()
+    with desk.store.read() as connection:
+        inputs = batches.read_plan_inputs(connection, hit, tally)
+    return batches.plan_batch(inputs, 0, tally)
 
 
 def rows_of(desk, table):
@@ -222,8 +236,7 @@ def test_the_next_batch_is_drawn_ahead_of_raters_and_once_alone(desk):
     ahead = functools.partial(desk.drawer.draw, now=0.0, ahead=True)
     assert not ahead(SHORT) and not ahead(hit)
     work(desk, 6, most=12)  # of twenty places
-    with store.read() as connection:
-        late = batches.plan_batch(connection, hit, 0, StudyTally())
+    late = plan_anew(desk, hit)
     assert ahead(hit) and not ahead(hit)
     with store.write() as connection:
         assert late.number == 2 and not batches.write_batch(connection, hit, late, 0.0)
@@ -233,21 +246,21 @@ def test_the_next_batch_is_drawn_ahead_of_raters_and_once_alone(desk):
 
 
 def test_who_draws_ahead_looks_at_the_pairs_only_where_something_has_happened(desk, monkeypatch):
-    looks, is_due = [], batches.is_due_ahead
-    monkeypatch.setattr(batches, "is_due_ahead", lambda connection: looks.append(1) or is_due(connection))
+    looks, count = [], batches.count_before_due
+    monkeypatch.setattr(batches, "count_before_due", lambda connection: looks.append(1) or count(connection))
     ahead = functools.partial(desk.drawer.draw, ADAPTIVE, 0.0, ahead=True)
     assert not ahead() and not ahead() and len(looks) == 1
     work(desk, 6, most=12)
     assert ahead() and len(looks) == 2
 
 
-def test_no_batch_is_planned_while_the_write_lock_is_held(desk, monkeypatch):
-    inside, plan, write = [], batches.plan_batch, desk.store.write
+def test_no_batch_is_planned_while_the_write_lock_is_held_or_a_transaction_is_open(desk, monkeypatch):
+    inside, plan, begin = [], batches.plan_batch, desk.store._begin
     planned = []
 
     @contextlib.contextmanager
-    def watched():
-        with write() as connection:
+    def watched(purpose):
+        with begin(purpose) as connection:
             inside.append(True)
             try:
                 yield connection
@@ -259,7 +272,7 @@ def test_no_batch_is_planned_while_the_write_lock_is_held(desk, monkeypatch):
         planned.append(plan(*arguments))
         return planned[-1]
 
-    monkeypatch.setattr(desk.store, "write", watched)
+    monkeypatch.setattr(desk.store, "_begin", watched)
     monkeypatch.setattr(batches, "plan_batch", watched_plan)
     assert work(desk, 12) == pytest.approx(160, abs=2) and len([batch for batch in planned if batch]) >= 7
 
@@ -472,8 +485,7 @@ def test_who_has_judged_every_pair_is_promised_no_further_sitting(desk):
 
 @pytest.mark.parametrize("change", ["votes", "pairs", "floor"])
 def test_a_batch_that_was_drawn_before_the_study_changed_is_not_written(desk, tmp_path, change):
-    with desk.store.read() as connection:
-        early = batches.plan_batch(connection, ADAPTIVE, 0, StudyTally())
+    early = plan_anew(desk, ADAPTIVE)
     hit, values = ADAPTIVE, {"votes": {"votes": 200}, "floor": {"floor": 0.5}, "pairs": {}}[change]
     if change == "pairs":
         reload(desk.store, tmp_path, hit, rated(21))

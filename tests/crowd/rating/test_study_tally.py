@@ -33,8 +33,8 @@ def read_tally(desk, tally):
 @pytest.mark.parametrize("seed", range(2))
 def test_what_has_changed_is_all_that_need_be_read(tmp_path, kind, seed, monkeypatch):
     tally, reads = StudyTally(), []
-    read_all = StudyTally._read_all
-    monkeypatch.setattr(StudyTally, "_read_all", lambda *both: reads.append(both[0]) or read_all(*both))
+    begin = StudyTally._begin
+    monkeypatch.setattr(StudyTally, "_begin", lambda *both: reads.append(both[0]) or begin(*both))
     with (
         database(kind, tmp_path) as url,
         desk_of(url, tmp_path, ADAPTIVE, rated(4, controls=2, checks=6), seed=seed) as desk,
