@@ -61,7 +61,8 @@ class HelpedEstimate:
     raters: float  # part of the variance that raters make
     ceiling: float
     folds: bool  # whether the weight was fitted on other votes than it weighs
-    joined: bool  # whether small strata were joined
+    joined: bool  # whether small strata of verdicts were joined
+    joined_values: Mapping[str, int]  # the stated strata that were, with their voted pairs
     drift: Drift | None
     left_out: int
     corrected: ppi.RoganGladen | None = None  # the share of pairs on which the first is better, or of ties
@@ -282,6 +283,15 @@ def _list_cautions(
             f"The ranking with the judge leaves out the pairs of {strata} of --labels {labelling.words} that have no "
             f"votes: {', '.join(unvoted[:SOME_STRATA])}{', ...' if len(unvoted) > SOME_STRATA else ''}."
         )
+    small = {(row.first, row.second): row.joined_values for judge in judges for row in judge.estimates}
+    for (first, second), values in [*small.items()][:SOME_STRATA]:
+        if values:
+            named = [f"{name} ({voted})" for name, voted in values.items()]
+            yield (
+                f"{count(len(named), 'value')} of --labels {labelling.words} had under {ppi.LEAST_IN_STRATUM} voted "
+                f"pairs of {first} and {second} and joined the next smallest: {', '.join(named[:SOME_STRATA])}"
+                f"{', ...' if len(named) > SOME_STRATA else ''}. The estimate takes their pairs as drawn alike."
+            )
     if any(row.voted < ppi.FEW for judge in judges for row in judge.estimates):
         yield (
             f"Under {ppi.FEW} pairs with votes the judge's weight is fitted on other votes than those it weighs, which "
@@ -342,6 +352,7 @@ def estimate_with_judge(
         ceiling=gains.bound_gain(rho, rater_part),
         folds=sample.pairs < ppi.FEW,
         joined=is_joined,
+        joined_values=labelling.joined_values(scored),
         drift=measure_drift(bench, scored),
         left_out=scored.left_out,
         corrected=None if labelling.stated else _correct_share(bench, scored, is_share),

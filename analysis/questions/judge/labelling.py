@@ -8,6 +8,7 @@ are compared.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -101,6 +102,15 @@ class Labelling:
         voted, unvoted = codes[: len(scored.first)], codes[len(scored.first) :]
         stratum, stratum_of_others, _ = ppi.joined_strata(voted[sample.pair], sample.pair, unvoted)
         return ppi.estimate_by_strata(sample, stratum, stratum_of_others, share, known=True)
+
+    def joined_values(self, scored: Scored) -> dict[str, int]:
+        """The values of the column with too few voted pairs for a stratum of their own, with these pairs' number."""
+        if self.kind != "strata" or not len(scored.sample.other):
+            return {}
+        voted = Counter(str(_read_field(pair, self.column)) for pair in scored.first)
+        names = {*voted, *(str(_read_field(pair, self.column)) for pair in scored.others)}
+        few = {name: voted[name] for name in sorted(names) if voted[name] < ppi.LEAST_IN_STRATUM}
+        return few if len(names) > 1 else {}
 
     def _chances(self, scored: Scored) -> Floats:
         return np.array([_read_chance(pair, self.column) for pair in scored.first])[scored.sample.pair]

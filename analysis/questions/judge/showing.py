@@ -528,6 +528,7 @@ def _estimate_keys(row: HelpedEstimate) -> dict[str, Any]:
         "ppi": _interval_keys(row.whole.interval),
         "ppi_plus_plus": {**_interval_keys(row.tuned.interval), "lambda": row.tuned.weight},
         "stratified": {**_interval_keys(row.strata.interval), "joined": row.joined},
+        "joined_values": dict(row.joined_values),
         "win_rate": win and {"people": _interval_keys(win[0]), "with_judge": _interval_keys(win[1])},
         "judge_alone": row.judge,
         "bias": _interval_keys(row.bias),

@@ -401,6 +401,24 @@ def test_a_stratum_without_votes_is_named_and_left_out(tmp_path):
     assert "leaves out the pairs of 1 value of --labels strata wave that have no votes: late." in repr(answer)
 
 
+def test_strata_too_small_for_their_own_estimate_are_named(tmp_path):
+    """Of four voted pairs and of none the two-system estimate joins the strata, and says so."""
+    many = many_systems_folder(tmp_path / "s", systems=2, items=160, pairs_an_item=1, voted=0.4)
+    voted = sorted({vote.pair for vote in read_records(many / "votes.jsonl", Vote)})
+
+    def group(pair):
+        return (
+            "tiny" if pair.pair in voted[:4] else "none" if pair.pair not in voted and pair.pair[-1] in "37" else "big"
+        )
+
+    named = rewritten(many, tmp_path / "t", Pair, lambda some: [replace(p, extra={"wave": group(p)}) for p in some])
+    assert "2 values of --labels strata wave had under 5 voted pairs" in (
+        text := repr(judged(named, labels=["strata", "wave"]))
+    )
+    assert "joined the next smallest: none (0), tiny (4)." in text
+    assert "joined the next smallest" not in repr(judged(named, labels=["random"]))
+
+
 def test_likelier_pairs_do_not_move_the_ranking(tmp_path):
     """One system's lost pairs are voted on five times as often: unweighted votes rank it lower than it is."""
     many = many_systems_folder(tmp_path / "s", systems=4, items=400, pairs_an_item=4, voted=1.0)
