@@ -221,11 +221,21 @@ def _open_eval(path: Path) -> tuple[dict[str, Any], Iterator[tuple[str, dict[str
     except (zipfile.BadZipFile, KeyError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is no whole log of inspect_ai: {error}.") from error
     samples = (
-        (f"{path}: {name}", json.loads(_unzip_member(archive, name, path)))
+        (f"{path}: {name}", _parse_sample(_unzip_member(archive, name, path), f"{path}: {name}"))
         for name in names
         if name.startswith("samples/")
     )
     return head, samples
+
+
+def _parse_sample(raw: bytes, place: str) -> dict[str, Any]:
+    try:
+        sample = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place} is no whole sample of inspect_ai: {error}.") from error
+    if not isinstance(sample, dict):
+        raise InputError(f"{place} is a {type(sample).__name__}; a sample of inspect_ai is an object.")
+    return sample
 
 
 def _unzip_member(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:

@@ -299,6 +299,7 @@ def compared_with_masked(verdicts: Sequence[Verdict]) -> tuple[list[Verdict], st
 THING = r"(?:the\s+)?(?:response|output|answer|option|assistant|verdict|choice|winner)"
 ONE = re.compile(rf"(?:{THING}\s*(?:is|:)?\s*)*\(?([ab])\)?(?:\s+is\s+(?:better|more relevant|the better one))?")
 TIE = re.compile(rf"(?:{THING}\s*(?:is|:)?\s*)*(?:it(?:\s?s| is)\s+)?(?:an?\s+)?(?:tie|draw|equal)")
+HEADING = re.compile(r"(?:the\s+)?(?:response|output|option|assistant)\s*\(?[ab]\)?")  # above what is said of it
 KEYS = ("answer", "verdict", "choice", "winner", "preference")
 
 
@@ -311,22 +312,27 @@ def said_by(reply: str) -> Said:
     ('unusable', 'unusable', 'unusable', 'unusable')
     >>> said_by("A is short. B names the train that was asked for.\\nAnswer: B")
     'second'
-    >>> said_by("A\\nNo, it is too short.\\nB"), said_by('{"answer": "A", "winner": "B"}')
-    ('unusable', 'unusable')
+    >>> said_by("A\\nNo, it is too short.\\nB"), said_by("Sure!\\nA\\nB"), said_by('{"answer": "A", "winner": "B"}')
+    ('unusable', 'unusable', 'unusable')
     """
     keyed = [str(part) for key, part in read_json_reply(reply).items() if key.casefold() in KEYS]
-    rulings = {ruling for text in keyed or [reply] for ruling in _read_ends(text)}
+    rulings = {ruling for text in keyed or [reply] for ruling in _read_lines(text)}
     return rulings.pop() if len(rulings) == 1 else "unusable"
 
 
-def _read_ends(text: str) -> set[Said]:
-    """What the first and the last line rule; a reply that takes its first word back says both."""
+def _read_lines(text: str) -> set[Said]:
+    """What its lines rule; a reply that takes its first word back says both. A heading in the middle rules nothing."""
     lines = [line for line in text.splitlines() if line.strip()]
-    return {ruling for line in (*lines[:1], *lines[-1:]) if (ruling := _read_line(line))} or {"unusable"}
+    middle = [line for line in lines[1:-1] if not HEADING.fullmatch(_plain_line(line))]
+    return {ruling for line in (*lines[:1], *middle, *lines[-1:]) if (ruling := _read_line(line))} or {"unusable"}
+
+
+def _plain_line(line: str) -> str:
+    return " ".join(re.sub(r"[*_`\"'\[\].!#]+", " ", line.casefold()).split())
 
 
 def _read_line(line: str) -> Said | None:
-    text = " ".join(re.sub(r"[*_`\"'\[\].!#]+", " ", line.casefold()).split())
+    text = _plain_line(line)
     if match := ONE.fullmatch(text):
         return "first" if match[1] == "a" else "second"
     return "tie" if TIE.fullmatch(text) else None

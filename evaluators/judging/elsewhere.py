@@ -10,7 +10,7 @@ import json
 import lzma
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.run_logs import inspect_samples
@@ -171,7 +171,7 @@ def _read_preference(value: Any) -> int | None:
 
 def read_inspect(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[Verdict]:
     """Samples that our scorer in inspect_ai compared with another response; an epoch is a draw."""
-    del judge, where
+    del judge
     known = {_texts_of(pair): pair for pair in pairs.values()}
     for sample in rows:
         for score in (sample.get("scores") or {}).values():
@@ -184,6 +184,11 @@ def read_inspect(rows: Rows, pairs: Pairs, judge: str, where: str) -> Iterator[V
                 continue
             for verdict in note["verdicts"]:
                 order, choice, extra = verdict["order"], verdict["choice"], {}
+                if order not in get_args(Order) or choice not in get_args(Ruling):
+                    raise InputError(
+                        f"{where}: sample {sample.get('id')} has a verdict {choice!r} in the order {order!r}. Expected "
+                        f"are {', '.join(get_args(Ruling))} in the order ab or ba; write the log anew."
+                    )
                 if scores := verdict.get("scores"):
                     extra = {"scores": scores if straight else {"a": scores["b"], "b": scores["a"]}}
                 if not straight:

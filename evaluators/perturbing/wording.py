@@ -383,7 +383,7 @@ def read_rewrites(path: Path) -> dict[str, str]:
             item, text = row["item"], row["text"]
             if not (isinstance(item, str) and isinstance(text, str)):
                 raise TypeError("item and text must be texts")
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f'{path}:{n}: expected {{"item": "sng0073:1", "text": "..."}} ({error!r}).') from None
         rewrites[item] = text
     if not rewrites:

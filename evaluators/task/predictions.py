@@ -184,7 +184,7 @@ def _read_documents(path: Path) -> Iterator[tuple[str, Any]]:
             yield from ((line["dialogue"], line["turns"]) for line in map(json.loads, text.splitlines()) if line)
             return
         document = json.loads(text)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as predictions ({error}). {FORM}") from None
     if not isinstance(document, dict):
         raise InputError(f"{path} holds a {type(document).__name__}. {FORM}")

@@ -113,7 +113,7 @@ def _read_tables(folder: Path) -> dict[str, DomainTable]:
     for path in sorted(folder.glob("*_db.json")):
         try:
             tables[path.name.removesuffix("_db.json")] = DomainTable(json.loads(path.read_text("utf-8")))
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             if path.name != "taxi_db.json":  # the first release's is no JSON, and taxis are not chosen from it
                 raise InputError(f"{path} is not a list of rows in JSON. Fetch the database again.") from None
     if not tables:
@@ -135,7 +135,7 @@ def _read_references(path: Path) -> dict[str, list[str]]:
     try:
         raw = json.loads(path.read_text("utf-8"))
         return {comparable_id(name): [str(text) for text in texts] for name, texts in raw.items()}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError) as error:
         raise InputError(
             f'{path} cannot be read as references ({error}). Expected {{"dialogue id": ["delexicalised reply", ...]}}.'
         ) from None

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,22 @@ def test_verdicts_of_a_log_are_turned_to_the_studys_sides(tmp_path):
     }
     assert {one.judge for one in found} == {"mockllm/model"}
     assert next(one for one in found if one.pair == "p1").extra["scores"] == {"a": {"fit": 2}, "b": {"fit": 5}}
+
+
+@pytest.mark.parametrize("verdict", [("ab", "left"), ("ab", ["a"]), ("first", "a"), (None, "a")])
+def test_a_log_with_another_order_or_ruling_is_refused(tmp_path, verdict):
+    log = logged(tmp_path / "log.json", note("left", "right", ("ab", "a"), verdict))
+    with pytest.raises(InputError, match=r"sample 0 has a verdict .* in the order ab or ba"):
+        verdicts_from(log, "inspect", pairs())
+
+
+@pytest.mark.parametrize("raw", ["{", "[1]", '{"a":' * 5000 + "1" + "}" * 5000])
+def test_a_broken_sample_of_a_log_is_named(tmp_path, raw):
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("header.json", "{}")
+        archive.writestr("samples/1_epoch_1.json", raw)
+    with pytest.raises(InputError, match=r"samples/1_epoch_1\.json is "):
+        verdicts_from(tmp_path / "log.eval", "inspect", pairs())
 
 
 def test_other_logs_and_other_files_are_refused(tmp_path):

@@ -47,7 +47,9 @@ def pair(name="p", a="here", b="there", **more):
         ("Both are good", "unusable"), ("", "unusable"), ("\n\n", "unusable"), ("A or B", "unusable"),
         ("I cannot judge this.", "unusable"), ("Antwort A ist besser", "unusable"), ("{}", "unusable"),
         ("A and B are alike", "unusable"), ('{"verdict": 7}', "unusable"), ("{broken", "unusable"),
-        ('{"a":' * 5000 + "}", "unusable"),
+        ('{"a":' * 5000 + "}", "unusable"), ("Sure!\nA\nB", "unusable"), ("Well,\nA\nhm.\nAnswer: B\n", "unusable"),
+        ("So:\n[[A]]\n[[A]]", "first"),
+        ("Let us see.\n**Response A**\nIt is short.\n**Response B**\nIt fits.\nB", "second"),
     ],
 )  # fmt: skip
 def test_a_reply_is_read_or_unusable_and_never_guessed(reply, said):

@@ -18,7 +18,7 @@ from seedvote.evaluators.perturbing.entities import extend_databases, invented_n
 from seedvote.evaluators.perturbing.kinds import KINDS, OUTSIDE, Means, conditions_of
 from seedvote.evaluators.perturbing.material import COMMON, Protector, Span, UserTurns, is_intact
 from seedvote.evaluators.perturbing.typos import mistype_turn, mistype_word
-from seedvote.evaluators.perturbing.wording import Paraphraser, lengthen_turn, simplify_turn
+from seedvote.evaluators.perturbing.wording import Paraphraser, lengthen_turn, read_rewrites, simplify_turn
 from seedvote.evaluators.task.accuracy import gold_states
 from seedvote.evaluators.task.predictions import Predictions, SystemKey, read_answer
 from seedvote.evaluators.task.rates import World, dialogue_outcomes
@@ -285,3 +285,11 @@ def test_names_of_conditions():
     assert folder_name("typos", 0.1, 2) == "typos@0.1-2"
     assert condition_parts("typos@0.1-2") == ("typos", 0.1, 2) and condition_parts("") is None
     assert condition_parts("decoding@high") is None
+
+
+@pytest.mark.parametrize("line", ["{", '{"item": 3, "text": "x"}', "[" * 5000 + "]" * 5000])
+def test_a_line_that_is_no_rewrite_is_named(tmp_path, line):
+    path = tmp_path / "rewrites.jsonl"
+    path.write_text('{"item": "a:1", "text": "hi"}\n' + line + "\n")
+    with pytest.raises(InputError, match=r"rewrites\.jsonl:2: expected"):
+        read_rewrites(path)

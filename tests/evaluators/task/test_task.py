@@ -179,6 +179,7 @@ def test_agent_without_placeholders_is_asked_like_its_seeds(oracle, corpus, tmp_
     [
         ("[1, 2]", "holds a list"),
         ("{not json", "cannot be read as predictions"),
+        ('{"a":' * 5000 + "1" + "}" * 5000, "cannot be read as predictions"),
         ("{}", "holds no dialogue"),
         (b"\xff\xfe\x00", "cannot be opened"),
         ({"a": []}, "is not a list of turns"),
@@ -216,6 +217,13 @@ def test_values_of_every_shape_are_read(run, oracle):
 def test_databases_and_references_that_cannot_be_read_get_a_sentence(run, oracle, tmp_path):
     with pytest.raises(InputError, match=r"holds no \*_db\.json"):
         run(oracle, "--db", tmp_path)
+    deep = "[" * 5000 + "]" * 5000
+    (tmp_path / "hotel_db.json").write_text(deep)
+    with pytest.raises(InputError, match="is not a list of rows"):
+        run(oracle, "--db", tmp_path)
+    (tmp_path / "r.json").write_text(deep)
+    with pytest.raises(InputError, match="cannot be read as references"):
+        run(oracle, "--references", tmp_path / "r.json")
     (tmp_path / "hotel_db.json").write_text("{")
     with pytest.raises(InputError, match="is not a list of rows"):
         run(oracle, "--db", tmp_path)
