@@ -18,6 +18,7 @@ from seedvote.analysis.stats.sign_tests import TIE
 from seedvote.analysis.votes.cautions import SIMULATED
 from seedvote.analysis.votes.systems import Contrast, key_of, pairs_of, system_names
 from seedvote.analysis.votes.votes import Votes
+from seedvote.dialogue.cards import is_lower_better
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.ratings import HoldsRanks, read_rating_rows
 from seedvote.dialogue.importing.reading import Reading, Stated
@@ -92,7 +93,15 @@ class RatingsTable:
         many = len(self.systems) > MOST_NAMED
         systems = count(len(self.systems), "system") if many else ", ".join(self.systems)
         contents = f"{count(self.ledger.read, self.noun)} of {systems}; {self.compared:,} compared."
-        return [self.ledger.line, f"Read: {contents} {self.ledger.lost}", *self.not_of_people]
+        return [self.ledger.line, f"Read: {contents} {self.ledger.lost}", *self.direction, *self.not_of_people]
+
+    @property
+    def direction(self) -> list[str]:
+        """That lower scores are better, where their name says so."""
+        name = self.ledger.columns.get("score", "")
+        if self.ranks or not is_lower_better(name):
+            return []
+        return [f"Lower is better by the name of {name}: the system that is rated higher below is the worse one."]
 
     @property
     def not_of_people(self) -> list[str]:
@@ -113,6 +122,7 @@ class RatingsTable:
             "left_out": dict(ledger.left_out),
             "compared": self.compared,
             "simulated": self.simulated,
+            "lower_is_better": bool(self.direction),
             "systems": list(self.systems),
         }
 

@@ -20,7 +20,14 @@ from seedvote.dialogue.importing.columns import (
     plain_name,
     refuse_twins,
 )
-from seedvote.dialogue.importing.reading import IGNORED, Stated, no_votes, take_one_question
+from seedvote.dialogue.importing.reading import (
+    IGNORED,
+    Stated,
+    no_votes,
+    quote_name,
+    take_one_question,
+    type_names,
+)
 from seedvote.dialogue.importing.scores_of_sides import SIDES, melt_scores, name_systems_of_places, split_scores
 from seedvote.dialogue.importing.shaping import melt_survey
 from seedvote.dialogue.importing.tools import RANKS, SCORES, SYSTEMS, are_ranks
@@ -40,6 +47,8 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "seed": ("seed",),
 }
 IN_KEY = ("column", "item", "system")
+CODES = {-1.0, *(sign * number for sign in (1.0, -1.0) for number in (9, 88, 98, 99, 888, 998, 999, 9999, 99999))}
+LONG_SCALE = 10  # its end, from which on a scale that begins at 0 has no step -1
 
 
 class HoldsRanks(InputError):
@@ -87,6 +96,7 @@ def read_rating_rows(table: RawTable, stated: Stated, systems: Sequence[str] = (
     cells = _read_texts(table, names)
     _refuse_judges(table, names, cells.get("rater", ()))
     score = [_read_number(table, row, cell, stated.values) for row, cell in enumerate(table.columns[names["score"]])]
+    _ask_about_codes(table, names["score"], score, stated.values)
     if not ranks and stated.columns.get("rank") != IGNORED:
         _ask_whether_ranks(table, names, cells, score, systems)
     return Ratings(table, names, cells, score, f"{form}{question}", dropped)
@@ -184,6 +194,27 @@ def _ask_whether_ranks(
         f"{table.path}: the scores of every item could be ranks, from 1 upwards. If they are, 1 the best: {command}. "
         "If they are ratings: --columns rank=-"
     )
+
+
+def _ask_about_codes(table: RawTable, name: str, score: Sequence[float], values: Mapping[str, str]) -> None:
+    """A number far from all others that tools write where nobody answered: 999 on a scale of 5, -1 below 1 to 5."""
+    numbers = {number for number in score if not math.isnan(number)}
+    stated = {*values, *values.values()}
+    for code in sorted(numbers & CODES):
+        others = numbers - CODES
+        if f"{code:g}" in stated or len(others) < 2:
+            continue
+        low, high = min(others), max(others)
+        is_far = code > high + 2 * (high - low) or (code < 0 <= low and (code < -1 or low >= 1 or high >= LONG_SCALE))
+        if is_far:
+            rows = [row for row, number in enumerate(score) if number == code]
+            word = cell_text(table.columns[name][rows[0]])
+            raise Unclear(
+                f"{table.place(rows[0])}: the score is {word}, and the others run from {low:g} to {high:g}. Does it "
+                f"say that nobody answered ({len(rows):,} such rows)?",
+                {"--values": f"{quote_name(word)}=-"},
+                {"--values": type_names([(word, word)])},
+            )
 
 
 def _read_number(table: RawTable, row: int, cell: object, values: Mapping[str, str]) -> float:

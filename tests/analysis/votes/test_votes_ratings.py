@@ -8,9 +8,10 @@ import pytest
 
 from seedvote.analysis.votes.inputs import ranks_of, ratings_of
 from seedvote.analysis.votes.ratings import scored_sides
-from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.importing.reading import parse_names
 from seedvote.dialogue.tables.reading import read_table
+from tests.analysis import worlds_tables as worlds
 from tests.dialogue.importing.layouts import FLAT
 from tests.dialogue.importing.test_shaping import written
 
@@ -143,4 +144,47 @@ def test_complaints_on_ratings_name_the_column_and_its_way_out(tmp_path):
     assert "votes.csv:3: rater is empty; give every rating one" in refused(with_cell(long_rows(), 1, "rater", ""))
     assert "has no column for rank (found: item, rater, system, score). Name it: --columns rank=" in refused(
         long_rows(), ranks=True
+    )
+
+
+SCALES = {"1 to 5": [1, 2, 3, 4, 5], "slider": [0, 35, 70, 100], "decimals": [0.0, 0.5, 1.0], "-2 to 2": [-2, 0, 1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("scale", "code", "is_asked"),
+    [
+        *(("1 to 5", "999", True), ("1 to 5", "-1", True), ("1 to 5", "-99", True), ("1 to 5", "99", True)),
+        *(("slider", "-1", True), ("slider", "999", True), ("slider", "99", False), ("decimals", "9", True)),
+        *(("decimals", "-1", False), ("-2 to 2", "-1", False), ("-2 to 2", "99", True)),
+    ],
+)
+@pytest.mark.parametrize("is_wide", [True, False])
+def test_a_number_that_may_stand_for_no_answer_is_asked_about(tmp_path, scale, code, is_asked, is_wide):
+    """A mean of 255 on a scale of 5 is what any tool prints that takes 999 for a rating."""
+    scores = {name: [SCALES[scale][(n + k) % len(SCALES[scale])] for n in range(20)] for k, name in enumerate("xy")}
+    cells = {name: [code if n in (3, 7) else score for n, score in enumerate(row)] for name, row in scores.items()}
+    rows = [{"item": n, **{name: row[n] for name, row in cells.items()}} for n in range(20)]
+    if not is_wide:
+        rows = [{"item": row["item"], "system": name, "score": row[name]} for row in rows for name in "xy"]
+    path = worlds.write(tmp_path / "ratings.csv", rows)
+    options = {"systems": ["x", "y"]} if is_wide else {}
+    if not is_asked:
+        assert len(ratings_of(path, **options)) == 40
+        return
+    with pytest.raises(Unclear, match=rf"the score is {code}, and the others run from .* \(4 such rows\)") as doubt:
+        ratings_of(path, **options)
+    left_out, taken = (
+        ratings_of(path, **options, values=parse_names(way["--values"], "--values")) for way in doubt.value.ways
+    )
+    assert (left_out.ledger.left_out, left_out.compared) == ({"no score": 4}, 36)
+    assert taken.compared == 40 and float(code) in taken.rows.score
+
+
+def test_scores_whose_name_says_that_lower_is_better_are_said_to_be_so(tmp_path):
+    rows = [{"item": n, "system": name, "errors": n % 3 + 2 * (name == "x")} for n in range(20) for name in "xy"]
+    path = worlds.write(tmp_path / "errors.csv", rows)
+    table = ratings_of(path, columns={"score": "errors"})
+    assert table.held["lower_is_better"]
+    assert (
+        "Lower is better by the name of errors: the system that is rated higher below is the worse one." in table.told
     )
