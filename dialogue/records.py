@@ -361,8 +361,8 @@ class OptionChoice:
 class ResponseSet:
     """One response, or several of as many systems, to be judged at once (`response_sets.jsonl`); never sent as it is.
 
-    What a check asks is `best:2` (response 2, counted from 0, is above all others), `worst:2`, `0>2` (response 0 is
-    above response 2), `low:0` or `high:0` (response 0 is rated in the lower or upper half of the scale).
+    A check asks `best:2` (response 2, counted from 0, is above all others), `worst:2` or `0>2` (response 0 is above
+    response 2). Or it asks `low:0` or `high:0`: response 0 is rated in the lower or upper half of the scale.
     """
 
     set: str = _field("id, unique in the file")

@@ -21,9 +21,8 @@ A record file is JSON Lines in UTF-8: a header line `{"format": ..., "version": 
 per line. It is written under a temporary name, fsynced and renamed, so that it is whole or absent. Fields that a record
 does not know are kept. Times are ISO 8601 in UTC.
 
-A field that is not needed may be missing, so that files of earlier versions are read unchanged: new fields that may be
-missing do not raise the version of a format. The table of a file is followed by one record, which a
-file has on one line.
+A field that is not needed may be missing, so that files of earlier versions are read unchanged. New fields of that kind
+do not raise the version of a format. The table of a file is followed by one record, which a file has on one line.
 """
 NEXT = """
 **Next:** make these files with [your own script](tutorial.md), [import votes](import.md), or start from
