@@ -151,10 +151,12 @@ csv.field_size_limit(1 << 30)  # a conversation in one cell is longer than the m
 
 def read_delimited(path: Path, text: str, notes: Sequence[str]) -> RawTable:
     """The table; a record with more or fewer cells than the header is named with its line."""
-    stated = STATED.match(text)
+    stated, before = STATED.match(text), _lines_of_comments(text)
+    if before:
+        text, notes = text.split("\n", before)[-1], (*notes, "comments above the header left out")
     delimiter = stated[1] if stated else find_delimiter(text)
     reader = csv.reader(io.StringIO(text[stated.end() :] if stated else text, newline=""), delimiter=delimiter)
-    before = 1 if stated else 0
+    before += 1 if stated else 0
     records, lines = list[Record](), list[int]()
     try:
         for record in reader:
@@ -167,6 +169,17 @@ def read_delimited(path: Path, text: str, notes: Sequence[str]) -> RawTable:
         raise InputError(f"{path} is empty.")
     note = () if delimiter in ",\t" else (DELIMITERS.get(delimiter, repr(delimiter)),)
     return _table_with_header(path, records, lines, (*notes, *note))
+
+
+def _lines_of_comments(text: str) -> int:
+    """How many lines above the header begin with #; one with as many cells as the next line is the header itself."""
+    lines = text[:HEAD].split("\n")
+    number = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), 0)
+    if not any(line.startswith("#") for line in lines[:number]):
+        return 0
+    delimiter = find_delimiter("\n".join(lines[number:]))
+    width, above = (line.count(delimiter) for line in (lines[number], lines[number - 1]))
+    return number - 1 if width == above > 0 else number
 
 
 def find_delimiter(text: str) -> str:
@@ -191,6 +204,10 @@ def _table_with_header(path: Path, records: list[Record], lines: list[int], note
         titles, body = dict(zip(header, records[1], strict=False)), 3
         notes = (*notes, "three header rows")
     names = distinct_names(header)
+    if comments := {n for n, record in enumerate(records) if n and _is_comment(record, len(header))}:
+        records = [record for n, record in enumerate(records) if n not in comments]
+        lines = [line for n, line in enumerate(lines) if n not in comments]
+        notes = (*notes, f"{len(comments)} comments left out" if len(comments) > 1 else "a comment left out")
     repeats = {
         row
         for row in range(body, len(records))
@@ -215,6 +232,11 @@ def _table_with_header(path: Path, records: list[Record], lines: list[int], note
     return RawTable(path, dict(zip(names, columns, strict=True)), tuple(lines), notes, twins, titles)
 
 
+def _is_comment(record: Record, width: int) -> bool:
+    """A line that begins with # and has fewer cells than the header."""
+    return record[0].startswith("#") and len(record) < width
+
+
 # JSON: an array of objects, lines of objects, columns, or one of these under a single name
 
 
@@ -226,6 +248,8 @@ def read_json_rows(path: Path, text: str, notes: Sequence[str]) -> RawTable:
         if text.lstrip().startswith("["):
             raise InputError(f"{path}:{error.lineno}: not whole JSON ({error.msg}). It may be cut off.") from None
         return _read_lines(path, text, notes)
+    except RecursionError as error:
+        raise InputError(f"{path}: nested too deep ({error}); a list of objects is expected.") from None
     rows = _find_rows(document)
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
@@ -268,10 +292,9 @@ def _parse_line(path: Path, number: int, line: str) -> dict[str, Any]:
     """The object of one line of JSON Lines."""
     try:
         row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}:{number}: not a JSON object ({error.msg}). It may be cut off or not JSON Lines."
-        ) from None
+    except (ValueError, RecursionError) as error:
+        why = getattr(error, "msg", error)
+        raise InputError(f"{path}:{number}: not a JSON object ({why}). It may be cut off or not JSON Lines.") from None
     if not isinstance(row, dict):
         raise InputError(f"{path}:{number}: found {str(row)[:40]!r}; a JSON object is expected.")
     return row
@@ -406,13 +429,14 @@ def _can_decode(decoder: codecs.IncrementalDecoder, chunk: bytes, *, final: bool
 
 
 def _delimited_batches(path: Path, encoding: str, start: str) -> Iterator[RawTable]:
-    stated = STATED.match(start)
-    delimiter = stated[1] if stated else find_delimiter(start)
+    stated, comments = STATED.match(start), _lines_of_comments(start)
+    delimiter = stated[1] if stated else find_delimiter(start.split("\n", comments)[-1])
     header: tuple[str, ...] = ()
     with _open_text(path, encoding) as text:
-        if stated:
+        before = comments + bool(stated)
+        for _ in range(before):
             text.readline()
-        reader, before = csv.reader(text, delimiter=delimiter), int(bool(stated))
+        reader = csv.reader(text, delimiter=delimiter)
         try:
             while part := [(tuple(record), reader.line_num + before) for record in islice(reader, ROWS)]:
                 filled: list[tuple[Any, int]] = [row for row in part if any(map(str.strip, row[0]))]
@@ -433,7 +457,7 @@ def _has_lines(start: str) -> bool:
     first, _, more = start.lstrip().partition("\n")
     try:
         return isinstance(json.loads(first), dict) and bool(more.strip())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--corpus", type=Path, help="corpus (default: STUDY/corpus)")
     add("--split", choices=["train", "valid", "test"], default="test", help="split to answer (default test)")
     add("--limit", type=int, help="number of contexts, evenly spread over the split (default: all)")
+    add("--whole", type=int, metavar="N", help="all contexts of so many dialogues, evenly spread over the split")
     add("--hugging-face", metavar="MODEL", help="folder, .gguf file or smollm2; a name on the hub with --fetch")
     add("--fetch", action="store_true", help="allow the model to be fetched from the hub")
     add("--decoding", default="greedy", help="decoding of the Hugging Face model, as in `sample` (default greedy)")
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
     """Get the responses and add them to those that are there."""
     from seedvote.generation.imports import bringing
 
-    refuse_below(args, limit=1, temperature=0, concurrency=1, longest=1, batch=1)
+    refuse_below(args, limit=1, whole=1, temperature=0, concurrency=1, longest=1, batch=1)
     sources = [name for name in ("table", "hugging_face", "endpoint") if getattr(args, name)]
     if (args.template or args.stop) and sources != ["hugging_face"]:
         raise InputError("--template and --stop are for a Hugging Face model: --hugging-face MODEL.")
@@ -86,6 +87,10 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--name-fields is for a model that answers a corpus: --endpoint URL or --hugging-face MODEL.")
     if len(sources) != 1:
         raise InputError("Name one source: a table, --hugging-face MODEL or --endpoint URL.")
+    if args.limit and args.whole:
+        raise InputError("--limit counts contexts, --whole dialogues: give one.")
+    if args.whole and (args.table or args.prompts):
+        raise InputError("--whole is for a model that answers a corpus: --endpoint URL or --hugging-face MODEL.")
     if args.prompts:
         _answer_prompts(args)
         return
@@ -95,7 +100,13 @@ def run(args: argparse.Namespace) -> None:
     else:
         request = _request_fields(args, place)
         new, remarks = bringing.from_model(
-            place, _choose_source(args), args.split, args.limit, keep_cut=args.keep_cut, request=request
+            place,
+            _choose_source(args),
+            args.split,
+            args.limit,
+            whole=args.whole,
+            keep_cut=args.keep_cut,
+            request=request,
         )
     for sentence in remarks:
         print(sentence)

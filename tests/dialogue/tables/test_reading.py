@@ -83,3 +83,30 @@ def test_chinese_text_is_read_as_such_wherever_a_part_ends(tmp_path, monkeypatch
     path.write_bytes("".join(f"{n},评分高低\n" if n else "model,score\n" for n in range(9)).encode("gb18030"))
     assert joined(path)[0] == [*read_table(path).rows()]
     assert joined(path)[0][0][1]["score"] == "评分高低"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("comment", ["# by our tool\n", "#a, b; c\n\n# of 3\tMay\r\n", '# "quoted\n'])
+def test_comments_above_the_header_are_left_out(tmp_path, delimiter, comment):
+    plain, path = tmp_path / "plain.csv", tmp_path / "scores.csv"
+    plain.write_text(delimited(delimiter))
+    path.write_text(comment + delimited(delimiter) + "# end\n")
+    table = read_table(path)
+    assert [row for _, row in table.rows()] == [row for _, row in read_table(plain).rows()]
+    assert "comments above the header left out" in table.notes and "a comment left out" in table.notes
+    rows, parts = joined(path)
+    assert rows == [*table.rows()] and parts == 5
+
+
+@pytest.mark.parametrize("text", ["#item,score\na,1\nb,2\n", "# made by us\n#item,score\na,1\nb,2\n"])
+def test_a_header_that_begins_with_a_sign_is_no_comment(tmp_path, text):
+    (tmp_path / "scores.csv").write_text(text)
+    assert read_table(tmp_path / "scores.csv").names == ("#item", "score")
+
+
+@pytest.mark.parametrize("text", ["[" * 5000 + "]" * 5000, '{"a":1}\n' + '{"a":' * 5000 + "1" + "}" * 5000 + "\n"])
+def test_json_nested_too_deep_is_a_sentence(tmp_path, text):
+    (tmp_path / "rows.jsonl").write_text(text)
+    for read in (read_table, joined):
+        with pytest.raises(InputError, match=r"nested too deep|not a JSON object"):
+            read(tmp_path / "rows.jsonl")

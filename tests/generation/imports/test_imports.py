@@ -211,6 +211,21 @@ def test_an_endpoint_is_asked_without_pytorch():
     assert done.stdout.strip() == "False"
 
 
+def test_whole_dialogues_are_answered_and_no_others(server, corpus, tmp_path):
+    command = ["import", tmp_path, "--corpus", corpus, "--endpoint", server.url, "--model", "remote"]
+    generation(*command, "--whole", "2")
+    items = [response.item for response in read_records(tmp_path / "responses.jsonl", Response)]
+    by_dialogue = {}
+    for example in iterate_examples(read_corpus(corpus).split("test")):
+        by_dialogue.setdefault(example.dialogue.dialogue, []).append(example.item)
+    answered = {name: turns for name, turns in by_dialogue.items() if {*turns} & {*items}}
+    assert len(answered) == 2 and sorted(items) == sorted(item for turns in answered.values() for item in turns)
+    with pytest.raises(InputError, match="--limit counts contexts, --whole dialogues"):
+        generation(*command, "--whole", "2", "--limit", "3")
+    with pytest.raises(InputError, match="--whole is for a model"):
+        generation("import", tmp_path, tmp_path / "answers.csv", "--whole", "2")
+
+
 def test_another_system_message_is_asked_anew_and_the_same_one_is_not(server, corpus, tmp_path):
     command = ["import", tmp_path, "--corpus", corpus, "--endpoint", server.url, "--limit", "3", "--model", "remote"]
     generation(*command, "--system", "Be brief.")
