@@ -1,10 +1,10 @@
 """Many small convex minimisations at once: limited-memory BFGS with every problem in a row of its own.
 
 Each pass asks for the gradients of all problems that are still open, at one trial point each, so that the caller can
-answer with one matrix product; a problem that has converged is dropped. A sample of the data guesses how far to go; the
-gradient at the trial point then decides. Along a direction d a convex function has gone down if its slope
-g(x + t d) . d is still negative, or has turned by less than half of the slope at the start; otherwise the step is cut
-at the zero of the line through the two slopes.
+answer with one matrix product; a problem that has converged is dropped. In the first passes a sample of the data
+guesses how far to go; the gradient at the trial point then decides. Along a direction d a convex function has gone down
+if its slope g(x + t d) . d is still negative, or has turned by less than half of the slope at the start; otherwise the
+step is cut at the zero of the line through the two slopes.
 
 Source: Nocedal and Wright, Numerical Optimization (2006), algorithm 7.4 (two-loop recursion), with a preconditioner
 given by the caller.
@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 
 SHORTEST_STEP = 1e-3  # a step cut to this share meets nothing but rounding error
-TRIALS = 4  # lengths tried on the sample before each pass
+TRIALS = 4  # lengths tried on the sample before a pass
+GUESSED = 8  # passes with a guess, which takes a fifth of a pass; after them a length of 1 is good
 
 
 class Problems(Protocol):
@@ -69,6 +70,7 @@ class _Open:
 
     problem: Tensor
     value: Tensor
+    is_near: Tensor  # was the value computed near the minimum, so that it hardly falls any more?
     point: Tensor
     gradient: Tensor
     direction: Tensor
@@ -87,12 +89,14 @@ class _Open:
             setattr(self, field.name, [past[rows] for past in now] if isinstance(now, list) else now[rows])
 
 
-def minimise_rows(problems: Problems, start: Start, *, until: Until, passes: int, memory: int = 20) -> Minimum:
+def minimise_rows(
+    problems: Problems, start: Start, *, until: Until, passes: int, guessed: int = GUESSED, memory: int = 20
+) -> Minimum:
     """Minimise every row's convex function.
 
     The fall that a row expects is half of g . H g, by the quadratic model that its steps made: it may be wrong. Half of
     |g|^2 is what a function with the penalty |w|^2 / 2 can fall at most. Values only fall, so an old value serves until
-    it would close a row; only then is it computed anew.
+    it would close a row. Only then is it computed anew, and once, because it hardly falls from there.
     """
     count, ones = len(start.points), torch.ones_like(start.points[:, 0])
     minimum = Minimum(start.points.clone(), torch.full((count,), passes))
@@ -103,6 +107,7 @@ def minimise_rows(problems: Problems, start: Start, *, until: Until, passes: int
     state = _Open(
         everyone,
         start.values,
+        torch.zeros_like(everyone, dtype=torch.bool),
         start.points,
         start.gradients,
         direction,
@@ -114,11 +119,12 @@ def minimise_rows(problems: Problems, start: Start, *, until: Until, passes: int
         [],
         [],
     )
-    _guess_length(state, problems)
     for done in range(1, passes + 1):
         _close_finished(state, minimum, problems, done, until)
         if not len(state.problem):
             return minimum
+        length = _guess_length(state, problems) if done <= guessed else torch.ones_like(state.length)
+        state.length = torch.where(state.share == 1, length, state.length)
         _take_step(state, problems, memory)
     minimum.points[state.problem] = state.point
     return minimum
@@ -133,12 +139,14 @@ def _close_finished(state: _Open, minimum: Minimum, problems: Problems, done: in
         small = (fall <= until.fall * state.value) & (bound <= until.bound * state.value)
         return stuck | (small & (state.share == 1))
 
-    near = torch.nonzero(ended())[:, 0]
-    if not len(near):
-        return
-    # A value costs a pass over the data, so it is computed only for problems that it might close.
-    state.value[near] = problems.values(state.point[near], state.problem[near])
+    near = torch.nonzero(ended() & ~state.is_near)[:, 0]
+    if len(near):
+        # A value costs a pass over the data, so it is computed only for problems that it might close.
+        state.value[near] = problems.values(state.point[near], state.problem[near])
+        state.is_near[near] = True
     finished = ended()
+    if not bool(finished.any()):
+        return
     minimum.passes[state.problem[finished].cpu()] = done
     minimum.points[state.problem] = state.point
     state.keep_rows(torch.nonzero(~finished)[:, 0])
@@ -159,7 +167,6 @@ def _take_step(state: _Open, problems: Problems, memory: int) -> None:
     state.share = torch.where(taken, 1.0, state.share * cut)
     state.direction = torch.where(taken[:, None], _find_direction(state, problems), state.direction)
     state.slope = (state.gradient * state.direction).sum(1)
-    _guess_length(state, problems)
 
 
 def _remember_step(state: _Open, problems: Problems, step: Tensor, change: Tensor, memory: int) -> None:
@@ -188,8 +195,8 @@ def _find_direction(state: _Open, problems: Problems) -> Tensor:
     return heading
 
 
-def _guess_length(state: _Open, problems: Problems) -> None:
-    """For a new direction, guess the length at which the sample's slope is zero: false position, from 1 upwards."""
+def _guess_length(state: _Open, problems: Problems) -> Tensor:
+    """The lengths at which the sample's slopes are zero: false position, from 1 upwards."""
     bend = problems.bend(state.point, state.direction, state.problem)
     low, high = torch.zeros_like(state.slope), torch.ones_like(state.slope)
     below, above = state.slope, state.slope + bend(high)
@@ -205,4 +212,4 @@ def _guess_length(state: _Open, problems: Problems) -> None:
             torch.where(inside & ~upper, high, middle),
             torch.where(inside & ~upper, above / 2, at),
         )
-    state.length = torch.where(state.share == 1, middle, state.length)
+    return middle

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seedvote.probes.classifiers import logistic, reference
+from seedvote.probes.classifiers import lbfgs, logistic, reference
 from seedvote.probes.classifiers.logistic import fit_features
 from seedvote.probes.scoring import count_hits
 from seedvote.probes.tasks.labels import Labels
@@ -275,6 +275,19 @@ def five_labels(many):
     problem = kind(axes.apply(x), axes.variance, labels.sparse(), 0.7)
     start = problem.start()
     return problem, start, torch.arange(len(start.points))
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_a_value_is_computed_once_and_the_first_lengths_are_guessed(monkeypatch, many):
+    kind = logistic.ManyLabels if many else logistic.OneLabel
+    compute_values, bend = kind.values, kind.bend
+    asked, guesses = [], []
+    monkeypatch.setattr(kind, "values", lambda *given: asked.extend(given[2].tolist()) or compute_values(*given))
+    monkeypatch.setattr(kind, "bend", lambda *given: guesses.append(1) or bend(*given))
+    x = states()
+    fit, _ = fitted(x, long_tail_labels(x, 15, many))
+    assert max(np.bincount(asked)) == 2  # the second time for the certificate
+    assert len(guesses) == lbfgs.GUESSED < fit.passes.max()
 
 
 @pytest.mark.parametrize("many", [True, False])
