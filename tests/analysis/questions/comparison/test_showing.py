@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -10,9 +11,10 @@ import pytest
 
 from seedvote.analysis.notebook import choice, compare, variance
 from seedvote.analysis.questions.comparison.answer import find_cost, training_seconds
+from seedvote.analysis.questions.comparison.probes import ProbeTable, probe_figure
 from seedvote.analysis.report.assembly import build_report
 from seedvote.analysis.votes.choices import FIRST, SECOND
-from seedvote.analysis.votes.scores.panel import Method
+from seedvote.analysis.votes.scores.panel import UNSEEN, Method, Panel, System
 from seedvote.analysis.votes.study import read_study
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.files import write_records
@@ -179,3 +181,20 @@ def test_their_variance_has_dialogues_questions_and_raters(tmp_path):
     assert levels == {"dialogue": 10, "question": 40, "rater": 8, "residual": 120}
     (cell,) = [one for one in choice(study).document["rows"][0]["cells"] if one["metric"] == FIRST]
     assert found["mean"] == pytest.approx(100 * cell["value"])
+
+
+def test_the_figure_of_probes_shows_each_task_by_its_own_scores():
+    """A dot for each trained seed, a ring for the mean before training, a tick for the best that reads no encoder."""
+    scores = {("AllSlots", UNSEEN): (20.0, 30.0), ("AllSlots", "last"): (60.0, 70.0), ("RecentTopic", "last"): (80.0,)}
+    panels = [
+        Panel("probe", f"{task}, logistic", checkpoint, tuple(System("hred", n) for n in range(len(values))),
+              np.array(values), {}, {}, {})
+        for (task, checkpoint), values in scores.items()
+    ]  # fmt: skip
+    table = ProbeTable(
+        ("AllSlots", "RecentTopic"), ("hred last",), ("bag of words",), {("AllSlots", "bag of words"): 50.0}
+    )
+    slots, topic = probe_figure(table, panels).rows
+    marks = [(mark.shape, mark.at) for mark in slots.marks]
+    assert marks[:2] == [("tick", 50.0), ("ring", 25.0)] and [at for _, at in marks[2:]] == [60.0, 70.0]
+    assert [mark.at for mark in topic.marks] == [80.0] and topic.note == ""

@@ -258,3 +258,11 @@ def test_seeds_of_a_system_are_random_and_the_mixed_model_can_be_asked_for(tmp_p
     assert asked["difference"]["value"] == pytest.approx(paired["difference"]["value"], abs=1e-6)
     assert asked["net"] is None and asked["odds"]["ratio"] > paired["odds"]["ratio"] > 1  # of one rater: not averaged
     assert "an ordinal mixed model (cumulative logit)" in str(ratings(long, mixed=True))
+
+
+def test_the_figure_has_a_row_for_every_difference_with_an_interval(long):
+    result = ratings(long)
+    (figure,), (difference,) = result.draw(), result.document["differences"]
+    (row,) = figure.rows
+    gap = difference["difference"]
+    assert row.label == "alpha over beta" and f"{gap['value']:+.2f}" in row.note and f"{gap['low']:+.2f}" in row.note
