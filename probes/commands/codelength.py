@@ -19,8 +19,7 @@ from seedvote.probes import inputs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from seedvote.probes.codelength import Codelength
-    from seedvote.probes.measuring import MeasuredPart
+    from seedvote.probes.measuring import Codelength, MeasuredPart
     from seedvote.probes.states import Representation
     from seedvote.probes.summary import Cell
 
@@ -38,16 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Code what is not coded yet, write the table, print it."""
-    from tqdm import tqdm
-
     from seedvote.dialogue.errors import InputError
     from seedvote.dialogue.signature import signature
-    from seedvote.probes import codelength, measuring, suite
+    from seedvote.probes import measuring
 
     if not args.c > 0:
         raise InputError(f"--c is {args.c}; it must be above zero.")
     place, study_inputs = running.place_of(args), inputs.read_inputs(args, "test")
-    blocks = codelength.draw_blocks(study_inputs.plan.fit.clusters, seed=args.seed)
+    blocks = measuring.draw_blocks(study_inputs.plan.fit.clusters, seed=args.seed)
     recipe = signature(
         code="online",
         c=args.c,
@@ -58,25 +55,13 @@ def run(args: argparse.Namespace) -> None:
     )
     telling = [who for who in study_inputs.representations if who.model != "majority"]
     parts = measuring.list_parts(study_inputs.folder, "codelength", telling, study_inputs.plan, recipe)
-    todo, again = suite.once_each(parts)
-    done = len(parts) - len(todo) - len(again)
-    work = jobs.Work(
-        codelength.encode_parts,
-        codelength.Coding(study_inputs.plan, blocks, args.c),
-        args.study / "logs" / "codelength",
-    )
-    with tqdm(total=len(parts), initial=done, unit="code", disable=None) as bar:
-        for coded in running.run_jobs(work, suite.as_jobs(todo), place):
-            bar.update(coded)
-        for pair in again:
-            measuring.measure_again(*pair)
-            bar.update()
+    coding = measuring.Coding(study_inputs.plan, blocks, args.c)
+    work = jobs.Work(measuring.encode_parts, coding, args.study / "logs" / "codelength")
+    done, again = measuring.measure_study(parts, work, place, unit="code")
     print(study_inputs.sides.banner + "\n" if study_inputs.sides.banner else "", end="")
     _write_report(study_inputs.folder / f"codelength-{study_inputs.corpus}.csv", parts, recipe)
     if again:
-        print(
-            f"{len(again)} of {len(parts)} code lengths are of states that another checkpoint has too: not coded again."
-        )
+        print(f"{again} of {len(parts)} code lengths are of states that another checkpoint has too: not coded again.")
     print(f"{done} of {len(parts)} code lengths were already there.")
     tell_next("python -m probes plot", args.study, *repeat_options(args, "corpus"))
 
@@ -84,7 +69,7 @@ def run(args: argparse.Namespace) -> None:
 def _write_report(path: Path, parts: Sequence[MeasuredPart], recipe: str) -> None:
     from seedvote.dialogue.files import atomic
     from seedvote.probes import summary
-    from seedvote.probes.codelength import read_code
+    from seedvote.probes.measuring import read_code
 
     coded = [(part.representation, part.labelled.task, read_code(part)) for part in parts]
     with atomic(path) as handle:

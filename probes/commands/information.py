@@ -37,10 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measure what is not measured yet, write the table, print it."""
-    from tqdm import tqdm
-
     from seedvote.dialogue.signature import signature
-    from seedvote.probes import information, measuring, suite
+    from seedvote.probes import measuring
 
     strengths, ranks = _read_choices(args)
     place, study_inputs = running.place_of(args), inputs.read_inputs(args, args.report, terms=True)
@@ -57,16 +55,9 @@ def run(args: argparse.Namespace) -> None:
     )
     telling = [who for who in study_inputs.representations if who.model not in ("majority", "constant")]
     parts = measuring.list_parts(study_inputs.folder, "information", telling, study_inputs.plan, recipe)
-    todo, again = suite.once_each(parts)
-    shared = information.Informing(study_inputs.plan, strengths, ranks)
-    work = jobs.Work(information.inform_parts, shared, args.study / "logs" / "information")
-    done = len(parts) - len(todo) - len(again)
-    with tqdm(total=len(parts), initial=done, unit="state", disable=None) as bar:
-        for measured in running.run_jobs(work, suite.as_jobs(todo), place):
-            bar.update(measured)
-        for pair in again:
-            measuring.measure_again(*pair)
-            bar.update()
+    shared = measuring.Informing(study_inputs.plan, strengths, ranks)
+    work = jobs.Work(measuring.inform_parts, shared, args.study / "logs" / "information")
+    done, _ = measuring.measure_study(parts, work, place, unit="state")
     print(study_inputs.sides.banner + "\n" if study_inputs.sides.banner else "", end="")
     _write_report(study_inputs.folder / f"information-{study_inputs.corpus}.csv", parts, recipe)
     print(f"{done} of {len(parts)} were already measured.")
@@ -87,7 +78,7 @@ def _read_choices(args: argparse.Namespace) -> tuple[tuple[float, ...], tuple[in
 def _write_report(path: Path, parts: Sequence[MeasuredPart], recipe: str) -> None:
     from seedvote.dialogue.files import atomic
     from seedvote.probes import summary
-    from seedvote.probes.information import read_information
+    from seedvote.probes.measuring import read_information
     from seedvote.probes.scoring import mean_interval, seed_spread
 
     cells: dict[tuple[str, str, str, str], list[tuple[float, float]]] = {}

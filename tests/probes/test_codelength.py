@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from seedvote.probes import codelength
+from seedvote.probes import measuring
 from seedvote.probes.classifiers.logistic import fit_features
 from tests.probes.classifiers.test_logistic import as_labels, one_of, states
 
@@ -19,17 +19,17 @@ def one_thread():
 def coded(x, labels, dialogues=60, c=1.0, seed=0):
     clusters = [f"d{row * dialogues // len(x)}" for row in range(len(x))]
     axes = fit_features(x)
-    return codelength.online_code(axes.apply(x), axes, labels, codelength.draw_blocks(clusters, seed=seed), c=c)
+    return measuring.online_code(axes.apply(x), axes, labels, measuring.draw_blocks(clusters, seed=seed), c=c)
 
 
 def test_blocks_hold_every_example_once_and_cut_no_dialogue():
     clusters = [f"d{row // 7}" for row in range(700)]
-    parts = codelength.draw_blocks(clusters, seed=0)
+    parts = measuring.draw_blocks(clusters, seed=0)
     assert sorted(np.concatenate(parts)) == list(range(700))
     owners = [{clusters[row] for row in part} for part in parts]
     assert sum(map(len, owners)) == len(set().union(*owners)) == 100
     assert len(parts[-1]) == pytest.approx(350, abs=7)
-    assert not np.array_equal(parts[-1], codelength.draw_blocks(clusters, seed=1)[-1])
+    assert not np.array_equal(parts[-1], measuring.draw_blocks(clusters, seed=1)[-1])
 
 
 def test_without_features_it_is_the_frequency_code_of_a_plain_loop():
@@ -37,8 +37,8 @@ def test_without_features_it_is_the_frequency_code_of_a_plain_loop():
     clusters = [f"d{row}" for row in range(400)]
     x = np.zeros((400, 1), np.float32)
     axes = fit_features(x)
-    blocks = codelength.draw_blocks(clusters, seed=0)
-    got = codelength.online_code(axes.apply(x), axes, one_of(target, 4), blocks, c=1.0)
+    blocks = measuring.draw_blocks(clusters, seed=0)
+    got = measuring.online_code(axes.apply(x), axes, one_of(target, 4), blocks, c=1.0)
     seen, bits = [], 0.0
     for block in blocks:
         for row in block:
@@ -57,7 +57,7 @@ def test_the_prices_of_all_labels_are_those_of_a_code(many):
     else:
         truths = list(np.eye(3, dtype=bool)[:, None])
     for row in logits:
-        prices = [codelength._count_bits(row[None], truth, many, known=9) for truth in truths]
+        prices = [measuring._count_bits(row[None], truth, many, known=9) for truth in truths]
         assert sum(2.0**-price for price in prices) == pytest.approx(1, rel=1e-9)
 
 

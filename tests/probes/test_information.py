@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from seedvote.probes.classifiers.logistic import fit_features
-from seedvote.probes.information import label_bits, lead_axes, measure_information
+from seedvote.probes.measuring import label_bits, lead_axes, measure_information
 from seedvote.probes.tasks.labels import Labels
 
 

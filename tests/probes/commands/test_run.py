@@ -20,7 +20,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.formulas.counts import micro_f1
 from seedvote.dialogue.records import Score
 from seedvote.dialogue.shell.command_line import dispatch
-from seedvote.probes import codelength, suite, summary
+from seedvote.probes import measuring, suite, summary
 from seedvote.probes.__main__ import COMMANDS
 from seedvote.probes.plan import Options
 from seedvote.probes.states import check_covers, common_items, find_states, read_states
@@ -192,7 +192,7 @@ def test_run_fits_states_of_two_names_once(small, tmp_path, command, monkeypatch
     best, epoch = named_again(last, "best_bleu"), named_again(last, "epoch-1")
     words = ("--corpus", small / "corpus", "--tasks", "UtteranceLoc,IsMultiTopic", "--jobs", 1, "--states")
     probes(command, tmp_path / "study", *words, last)
-    fitted, module, name = [], *((suite, "fit_and_score") if command == "run" else (codelength, "online_code"))
+    fitted, module, name = [], *((suite, "fit_and_score") if command == "run" else (measuring, "online_code"))
     fit = getattr(module, name)
     monkeypatch.setattr(module, name, lambda *args, **named: fitted.append(args) or fit(*args, **named))
     capsys.readouterr()
@@ -393,7 +393,7 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
     assert {r["model"] for r in rows} >= {"constant", "turn_index", "bag_of_words"}
     assert all(float(r["uniform_bits"]) / float(r["bits"]) == pytest.approx(float(r["compression"]), rel=1e-3)
                for r in rows)  # fmt: skip
-    monkeypatch.setattr(codelength, "online_code", None)  # a second run must not code anything
+    monkeypatch.setattr(measuring, "online_code", None)  # a second run must not code anything
     before = path.read_text()
     probes("codelength", *words)
     assert path.read_text() == before
@@ -404,9 +404,9 @@ def test_codelength_writes_a_table_and_keeps_what_is_done(study, corpus, capsys,
 def test_codelength_is_the_same_with_any_jobs_and_threads(small, tmp_path, monkeypatch):
     words = ("--corpus", small / "corpus", "--states", small / "states" / "seq2seq-0-last.npy", "--tasks", "AllTopics")
     probes("codelength", tmp_path / "two", *words, "--jobs", 2)
-    used, online = [], codelength.online_code
+    used, online = [], measuring.online_code
     monkeypatch.setattr(
-        codelength, "online_code", lambda *a, **k: used.append(torch.get_num_threads()) or online(*a, **k)
+        measuring, "online_code", lambda *a, **k: used.append(torch.get_num_threads()) or online(*a, **k)
     )
     before = torch.get_num_threads()
     torch.set_num_threads(2)
