@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.importing.tools import METRIC_VALUES, PEOPLE, RUN_COLUMN
 from seedvote.dialogue.tables.reading import read_table
-from seedvote.dialogue.tables.table import NO_NUMBER, RawTable, cell_text
+from seedvote.dialogue.tables.table import NO_NUMBER, SEMICOLONS, RawTable, cell_text
 
 LETTERS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
 CLUSTERS = (
@@ -41,10 +41,12 @@ ROLES = {"item": ITEMS, "system": SYSTEMS, "epoch": EPOCHS, "task": TASKS, "metr
 INSPECT, LM_EVAL, LIGHTEVAL, HELM, TABLE = "inspect_ai", "lm-evaluation-harness", "lighteval", "HELM", "table"
 ZSTANDARD = 93  # method of compression within a ZIP
 PER_UNIT = {"word_perplexity": "word", "byte_perplexity": "byte", "bits_per_byte": "byte"}
+DECIMAL = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 SETTINGS = {  # words of columns that say how a run was trained, and no scores
     *("lr", "learning", "batch", "epoch", "epochs", "step", "steps", "layers", "hidden", "dropout", "params", "width"),
     *("depth", "gpu", "gpus", "device", "index", "unnamed"),
 }
+DECIMALS = " Decimals need a point, and a cell without a score is left empty."
 MOST_ROWS_OF_RUN = 20  # of one training run, where tasks or metrics stand below each other
 STAMP = re.compile(r"[_-](\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[.,]?\d*(?:[+-]\d\d[-:]\d\d)?)")
 
@@ -392,7 +394,7 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
         if name not in table.names:
             raise InputError(f"{path} has no column {name!r}; it has {', '.join(table.names)}.")
     roles = {role: columns.get(role) or _find_column(table, names) for role, names in ROLES.items()}
-    table = _melt_runs(table, columns)
+    table = _melt_runs(_with_decimal_points(table, roles), columns)
     run_columns = _run_columns(table, columns)
     if roles["item"] is None:
         return _read_whole_runs(path, table, roles, run_columns, columns.get("score", ""))
@@ -415,7 +417,7 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
             cell = row[name]
             value = _read_number(cell)
             if value is None and cell_text(cell) and cell_text(cell).casefold() not in NO_NUMBER:
-                raise InputError(f"{place}: {name} is {cell_text(cell)!r}, which is no number.")
+                raise InputError(f"{place}: {name} is {cell_text(cell)!r}, which is no number.{DECIMALS}")
             failed[run] += value is None
             if value is None:
                 continue
@@ -437,6 +439,18 @@ def _read_scores(path: Path, table: RawTable, columns: Mapping[str, str]) -> lis
         RunLog(path, TABLE, run[0] or path.stem, scores, failed[run], told_apart=" and ".join(run_columns))
         for run, scores in runs.items()
     ]
+
+
+def _with_decimal_points(table: RawTable, roles: Mapping[str, str | None]) -> RawTable:
+    """The table with 0.5 for `0,5`, in columns of numbers; where commas may part thousands, it is left and refused."""
+    columns = {}
+    for name, cells in table.columns.items():
+        texts = [text for cell in cells if (text := cell_text(cell)) and text.casefold() not in NO_NUMBER]
+        with_commas = [text for text in texts if "," in text]
+        are_decimals = SEMICOLONS in table.notes or any(not re.search(r"[1-9]\d*,\d{3}$", text) for text in with_commas)
+        if name not in roles.values() and with_commas and are_decimals and all(map(DECIMAL.fullmatch, texts)):
+            columns[name] = [cell_text(cell).replace(",", ".") for cell in cells]
+    return table.with_columns(**columns)
 
 
 def _melt_runs(table: RawTable, columns: Mapping[str, str]) -> RawTable:
@@ -479,7 +493,7 @@ def _read_whole_runs(
         for name in measured:
             value = _read_number(row[name])
             if value is None and cell_text(row[name]).casefold() not in NO_NUMBER:
-                raise InputError(f"{place}: {name} is {cell_text(row[name])!r}, which is no number.")
+                raise InputError(f"{place}: {name} is {cell_text(row[name])!r}, which is no number.{DECIMALS}")
             failed[run] += value is None
             if value is not None:
                 runs[run].append(Score(known["task"] or "runs", known["metric"] or name, "", "1", value, "", {}, place))

@@ -296,3 +296,18 @@ def test_a_column_a_seed_of_one_system_is_no_rating(tmp_path):
     pd.DataFrame([{"item": n, "seed0": n % 3, "seed1": n % 4} for n in range(30)]).to_csv(path, index=False)
     with pytest.raises(InputError, match=rf"under several training seeds\? .*compare-runs ours={path} theirs=OTHER"):
         preference(path)
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_decimal_commas_are_numbers_where_they_cannot_part_thousands(tmp_path, separator):
+    table = pd.read_csv(table_of_runs(tmp_path))
+    table["bleu"] = table["bleu"].map(lambda score: f"{score:.1f}".replace(".", ","))
+    table.to_csv(tmp_path / "comma.csv", index=False, sep=separator)
+    of_points, of_commas = (compare_runs([tmp_path / name]).document for name in ("runs.csv", "comma.csv"))
+    assert contrast(of_points) == contrast(of_commas)
+    table["bleu"] = "27,123"
+    table.to_csv(tmp_path / "doubtful.csv", index=False)
+    with pytest.raises(InputError, match="Name it: --columns score=NAME"):
+        compare_runs([tmp_path / "doubtful.csv"])
+    with pytest.raises(InputError, match=r"is '27,123', which is no number\. Decimals need a point"):
+        compare_runs([tmp_path / "doubtful.csv"], columns={"score": "bleu"})
