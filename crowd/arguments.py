@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from seedvote.crowd.marketplaces.ledger import Payout, Purpose
-    from seedvote.crowd.marketplaces.pay_terms import PayTerms
+    from seedvote.crowd.marketplaces.paying import PayTerms
     from seedvote.crowd.rating.gate import Ruling
     from seedvote.crowd.store.store import Store
 
@@ -159,7 +159,7 @@ def pay_terms_of(args: argparse.Namespace) -> PayTerms:
     """What `crowd pay` was told of whom to pay how much."""
     from seedvote.crowd.marketplaces.ledger import ZERO
     from seedvote.crowd.marketplaces.money import money
-    from seedvote.crowd.marketplaces.pay_terms import PayTerms, read_bonuses, read_visits
+    from seedvote.crowd.marketplaces.paying import PayTerms, read_bonuses, read_visits
 
     if args.min_answers < 1:
         raise InputError(f"--min-answers is {args.min_answers}; it must be a whole number, 1 or more.")

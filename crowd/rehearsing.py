@@ -28,8 +28,7 @@ from seedvote.crowd.forms.known import FORMS
 from seedvote.crowd.hit.hit import Hit, read_hit
 from seedvote.crowd.marketplaces.market import usual_entrances
 from seedvote.crowd.marketplaces.prolific import calling, client, drafting
-from seedvote.crowd.marketplaces.prolific.double import Prolific
-from seedvote.crowd.marketplaces.prolific.double_server import TOKEN, serving_double
+from seedvote.crowd.marketplaces.prolific.double import TOKEN, Prolific, serving_double
 from seedvote.crowd.marketplaces.prolific.entrance import PROLIFIC_COMPLETE
 from seedvote.crowd.simulation.browser import SimulatedVisit
 from seedvote.crowd.simulation.crowd import reader_of

@@ -97,8 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say_decision(args: argparse.Namespace, market: Market, store: Store) -> None:
-    from seedvote.crowd.marketplaces.holding import hold_visit, release_visit
-    from seedvote.crowd.marketplaces.paying import settle_by_hand
+    from seedvote.crowd.marketplaces.paying import hold_visit, release_visit, settle_by_hand
 
     if args.hold:
         print(hold_visit(store, market.source, args.hold, args.why.strip(), time.time()))

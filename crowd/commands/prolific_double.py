@@ -29,9 +29,8 @@ def run(args: argparse.Namespace) -> None:
     import random
 
     from seedvote.crowd.marketplaces.prolific.calling import ENDPOINT, TOKEN
-    from seedvote.crowd.marketplaces.prolific.double import FAILURES, Prolific
-    from seedvote.crowd.marketplaces.prolific.double_server import TOKEN as VALUE
-    from seedvote.crowd.marketplaces.prolific.double_server import serving_double
+    from seedvote.crowd.marketplaces.prolific.double import FAILURES, Prolific, serving_double
+    from seedvote.crowd.marketplaces.prolific.double import TOKEN as VALUE
 
     refuse_below(args, delay=0)
     prolific = Prolific(slow=args.delay > 0, currency=args.currency, retry_after="1")

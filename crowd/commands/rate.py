@@ -17,7 +17,7 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.shell.command_line import add_tool_calls, dispatch, refuse_below, tell_next
 
 if TYPE_CHECKING:
-    from seedvote.crowd.exchange.answer_files import JoinedAnswers
+    from seedvote.crowd.exchange.answer_tables import JoinedAnswers
     from seedvote.dialogue.records import Pair
 
 LASTING = True  # it serves until it is stopped
@@ -73,8 +73,7 @@ def run(args: argparse.Namespace) -> int | None:
 
 def _read_answers(args: argparse.Namespace) -> JoinedAnswers:
     """One table of several systems, or a file each."""
-    from seedvote.crowd.exchange.answer_files import JoinedAnswers, join_answers, read_answer_file
-    from seedvote.crowd.exchange.answer_tables import answer_table
+    from seedvote.crowd.exchange.answer_tables import JoinedAnswers, answer_table, join_answers, read_answer_file
     from seedvote.dialogue.importing.reading import meanings, parse_names
     from seedvote.dialogue.tables.reading import read_table
 

@@ -68,8 +68,7 @@ def _ask_and_go_on(args: argparse.Namespace) -> None:
 def _ask_market(args: argparse.Namespace) -> None:
     from seedvote.crowd.arguments import launched_market
     from seedvote.crowd.marketplaces.caps import over_the_cap
-    from seedvote.crowd.marketplaces.pay_terms import PayTerms
-    from seedvote.crowd.marketplaces.paying import bill_of, record_look
+    from seedvote.crowd.marketplaces.paying import PayTerms, bill_of, record_look
 
     with launched_market(args) as (store, market):
         bill = bill_of(market, store, PayTerms(), time.time())
@@ -89,8 +88,7 @@ def _ask_market(args: argparse.Namespace) -> None:
 def _by_list(args: argparse.Namespace) -> None:
     """Take the word of a panel's list, or write one for it."""
     from seedvote.crowd.marketplaces.market import launched_on
-    from seedvote.crowd.marketplaces.panel.listing import read_panel_list, vouch, write_worked
-    from seedvote.crowd.marketplaces.panel.market import panel_of
+    from seedvote.crowd.marketplaces.panel.market import panel_of, read_panel_list, vouch, write_worked
     from seedvote.crowd.study_folder import hit_in_force, opened
 
     with opened(args.study, args.database) as store:

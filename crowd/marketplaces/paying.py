@@ -1,25 +1,25 @@
 """What is due to the people of one launch, and paying it person by person.
 
 Making a bill spends nothing. Only verified visits are due anything, each payment goes through the ledger, and one that
-fails stops no other. Nobody is rejected.
+fails stops no other. Nobody is rejected. What the researcher says of a payment is its terms; a visit that somebody
+wants to look at first is held.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, ROUND_UP, Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from seedvote.crowd.marketplaces.holding import holds_of
 from seedvote.crowd.marketplaces.ledger import ZERO, Payout, PayoutLedger, Purpose, State
 from seedvote.crowd.marketplaces.market import launched_on
-from seedvote.crowd.marketplaces.money import CENT
-from seedvote.crowd.marketplaces.pay_terms import PayTerms
+from seedvote.crowd.marketplaces.money import CENT, money
 from seedvote.crowd.marketplaces.settling import (
     Listed,
     LookUp,
@@ -32,15 +32,68 @@ from seedvote.crowd.marketplaces.settling import (
 )
 from seedvote.crowd.rating.identities import siblings
 from seedvote.crowd.rating.moment import rules_in_force
-from seedvote.crowd.store.tables import payments
+from seedvote.crowd.store.store import Store
+from seedvote.crowd.store.tables import holds, payments
 from seedvote.dialogue.errors import InputError
+from seedvote.dialogue.records import Source
+from seedvote.dialogue.tables.reading import read_table
+from seedvote.dialogue.tables.table import cell_text
 
 if TYPE_CHECKING:
     from seedvote.crowd.marketplaces.market import Market
-    from seedvote.crowd.store.store import Store
 
 SETTLES: tuple[Purpose, ...] = ("reward", "screen-out", "compensation")  # a visit that had one of these had its pay
 Kept = Mapping[tuple[str, Purpose], State]  # what the ledger says, by submission and purpose
+
+
+@dataclass(frozen=True, slots=True)
+class PayTerms:
+    """What the researcher says of this payment."""
+
+    bonus: Decimal = ZERO  # for each worked visit
+    bonuses: Mapping[str, Decimal] = field(default_factory=dict)  # of a list: by visit or by worker
+    bonus_name: str = ""  # a visit has one bonus of each name
+    per_answer: Decimal = ZERO  # the same for each answer
+    compensation: Decimal = ZERO  # for each answer of who could not hand in
+    least_hourly: Decimal | None = None  # the least pay an hour; None: that of the marketplace
+    top_up: bool = False  # everybody is raised to it where the median pay is below
+    min_answers: int = 1  # below it a visit is listed and left to the researcher
+    reason: str = ""  # what a person reads with a bonus
+    only: Collection[str] = ()  # visits; empty: all
+    without: Collection[str] = ()  # visits
+
+    @property
+    def bonus_purpose(self) -> Purpose:
+        """The purpose of the bonus in the ledger."""
+        return f"bonus {self.bonus_name}" if self.bonus_name else "bonus"
+
+    def takes(self, visit: str) -> bool:
+        """Whether this payment is about the visit."""
+        return visit not in self.without and (not self.only or visit in self.only)
+
+
+def read_visits(text: str | None) -> Collection[str]:
+    """Ids with commas between them, or the words of a file."""
+    if not text:
+        return ()
+    path = Path(text)
+    words = path.read_text(encoding="utf-8-sig") if path.is_file() else text
+    return frozenset(words.replace(",", " ").split())
+
+
+def read_bonuses(path: Path) -> Mapping[str, Decimal]:
+    """A table with two columns: whom, and how much."""
+    table = read_table(path)
+    if len(table.names) != 2:
+        raise InputError(f"{path} has {len(table.names)} columns; it must have two: whom, and the amount.")
+    whom, amounts = (table.columns[name] for name in table.names)
+    bonuses: dict[str, Decimal] = {}
+    for cell, amount in zip(whom, amounts, strict=True):
+        name = cell_text(cell).strip()
+        if name in bonuses:
+            raise InputError(f"{path} names {name} twice. Give each visit one amount.")
+        bonuses[name] = money(cell_text(amount).strip())
+    return bonuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,3 +369,30 @@ def settle_by_hand(market: Market, store: Store, submission: str, *, paid: bool)
     if any(row.state not in ("confirmed", "intended") for row in rows):
         for row in ledger.decide_submission(submission, paid=paid):
             yield f"{row.submission}: {row.purpose} of {row.amount} {row.currency} is {row.state}."
+
+
+def holds_of(store: Store, market: Source) -> dict[str, str]:
+    """The visits that somebody wants to look at before they are paid, and why."""
+    with store.read() as connection:
+        rows = connection.execute(sa.select(holds.c.submission, holds.c.why).where(holds.c.market == market)).all()
+    return {row.submission: row.why for row in rows}
+
+
+def hold_visit(store: Store, market: Source, submission: str, why: str, now: float) -> str:
+    """Pay nothing for this visit until it is released; a sentence about it."""
+    with store.write() as connection:
+        known = sa.and_(payments.c.source == market, payments.c.key == submission)
+        if connection.execute(sa.select(payments.c.key).where(known)).first() is None:
+            raise InputError(f"{submission} is no visit that came to this study. Nothing was changed.")
+        connection.execute(sa.delete(holds).where(holds.c.market == market, holds.c.submission == submission))
+        connection.execute(sa.insert(holds).values(market=market, submission=submission, why=why, at=now))
+    return f"{submission} is held: nothing is paid for it until `crowd pay --release {submission}`."
+
+
+def release_visit(store: Store, market: Source, submission: str) -> str:
+    """Let it be paid again; a sentence about it."""
+    with store.write() as connection:
+        is_held = sa.and_(holds.c.market == market, holds.c.submission == submission)
+        if not connection.execute(sa.delete(holds).where(is_held)).rowcount:
+            raise InputError(f"{submission} is not held. `crowd pay` lists those that are.")
+    return f"{submission} is paid again."

@@ -12,9 +12,8 @@ from decimal import ROUND_UP, Decimal
 
 from seedvote.crowd.marketplaces.ledger import ZERO, NotDone, OneByOne, Payout, PayoutLedger, Purpose, Unsure
 from seedvote.crowd.marketplaces.money import CENT
+from seedvote.crowd.marketplaces.mturk import acts
 from seedvote.crowd.marketplaces.mturk import client as mturk
-from seedvote.crowd.marketplaces.mturk import owed
-from seedvote.crowd.marketplaces.mturk.acts import MTurkApproval
 from seedvote.crowd.marketplaces.mturk.connecting import explained
 from seedvote.crowd.marketplaces.mturk.market import MTurkMarket
 from seedvote.crowd.marketplaces.settling import MarketVisit, visits
@@ -92,7 +91,7 @@ def check_floor(visit: MarketVisit, amount: Decimal, hourly: Decimal) -> None:
 
 def open_hits(market: MTurkMarket, store: Store, due: Mapping[MarketVisit, Payout]) -> list[Payout]:
     """Open each HIT, one after the other; one that fails stops no other."""
-    act = owed.OwedHit(market.client, market.existing, {visit.key: visit.worker for visit in due})
+    act = acts.OwedHit(market.client, market.existing, {visit.key: visit.worker for visit in due})
     return PayoutLedger(store, market.source).carry_out_all(list(due.values()), OneByOne(act))
 
 
@@ -112,12 +111,12 @@ def collect(market: MTurkMarket, store: Store, renewed: Collection[str] = ()) ->
 def _settle_row(market: MTurkMarket, store: Store, row: Payout, worker: str, *, renew: bool) -> str:
     ledger, client, launch = PayoutLedger(store, market.source), market.client, market.existing
     if row.state in ("sent", "uncertain"):
-        row = ledger.ask_one(row, owed.OwedHit(client, launch, {}))
+        row = ledger.ask_one(row, acts.OwedHit(client, launch, {}))
     if row.state != "confirmed":
         return f"{row.state}: name the worker again, and it is opened if it is not there"
     paid = _promised_payouts(store, market, "reward").get(row.submission)
     if paid is None or paid.state != "confirmed":
-        if (hit := owed.find_owed(client, launch, row)) is None:
+        if (hit := acts.find_owed(client, launch, row)) is None:
             return "not known: its HIT is not at MTurk any more"
         came = [
             assignment for assignment in mturk.assignments(client, str(hit["HITId"])) if assignment.worker == worker
@@ -125,11 +124,11 @@ def _settle_row(market: MTurkMarket, store: Store, row: Payout, worker: str, *, 
         if not came:
             return _say_wait(market, hit["HITId"], hit["Expiration"], renew=renew)
         reward = Payout(market.source, row.submission, "reward", row.amount, ZERO, market.currency)
-        paid = ledger.carry_out(reward, MTurkApproval(client, came[0].assignment))
+        paid = ledger.carry_out(reward, acts.MTurkApproval(client, came[0].assignment))
         if paid.state != "confirmed":
             return f"handed in, and its approval is {paid.state}{f': {paid.why}' if paid.why else ''}"
     try:
-        owed.put_away(client, launch, row)
+        acts.put_away(client, launch, row)
     except (NotDone, Unsure) as error:
         return f"paid; its HIT is not deleted yet: {error}"
     return "paid"
@@ -137,7 +136,7 @@ def _settle_row(market: MTurkMarket, store: Store, row: Payout, worker: str, *, 
 
 def _say_wait(market: MTurkMarket, hit: str, until: datetime, *, renew: bool) -> str:
     if renew:
-        until = mturk.in_days(owed.OWED_DAYS)
+        until = mturk.in_days(acts.OWED_DAYS)
         with explained():
             market.client.update_expiration_for_hit(HITId=hit, ExpireAt=until)
     over = until < datetime.now(UTC)

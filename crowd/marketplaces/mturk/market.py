@@ -22,10 +22,10 @@ from seedvote.crowd.marketplaces.ledger import Act, OneByOne, PayoutLedger, Purp
 from seedvote.crowd.marketplaces.money import Price, reward_of
 from seedvote.crowd.marketplaces.mturk import acts
 from seedvote.crowd.marketplaces.mturk import client as mturk
+from seedvote.crowd.marketplaces.mturk.acts import OwedHit
 from seedvote.crowd.marketplaces.mturk.connecting import Client, connect_to_mturk
 from seedvote.crowd.marketplaces.mturk.entrance import MTURK_ENDPOINT, mturk_sites
 from seedvote.crowd.marketplaces.mturk.options import MTurkOptions, read_locales
-from seedvote.crowd.marketplaces.mturk.owed import OwedHit
 from seedvote.crowd.marketplaces.settling import Listed, ListedState, LookUp
 from seedvote.crowd.study_folder import hit_of
 from seedvote.dialogue.errors import InputError

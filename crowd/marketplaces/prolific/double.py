@@ -1,4 +1,4 @@
-"""A Prolific on this machine: its rules, without people and without money, for rehearsals and tests.
+"""A Prolific on this machine, over HTTP: its rules, without people and without money, for rehearsals and tests.
 
 It keeps to what docs.prolific.com says, and is stricter where that leaves a choice: it refuses what is documented as
 refused, approves and pays some time after it was asked to, pays a bonus again with every call, lists page by page, and
@@ -8,26 +8,43 @@ fails on request in every way a network can.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
+import socket
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, cast
+from urllib.parse import parse_qsl, urlsplit
 
 from seedvote.crowd.marketplaces.prolific.client import MOST_BONUSES, PAGE, REJECTION_CATEGORIES, SHORTEST_REJECTION
-from seedvote.crowd.marketplaces.prolific.double_rules import (
-    RefusedCall,
-    Row,
-    is_filled,
-    is_whole,
-    query_number,
-    refuse_bad_draft,
-)
 from seedvote.crowd.marketplaces.prolific.entrance import PROLIFIC_IDS
 
+Row = dict[str, Any]
+CODE_TYPES = (
+    "COMPLETED", "FAILED_ATTENTION_CHECK", "FOLLOW_UP_STUDY", "GIVE_BONUS", "INCOMPATIBLE_DEVICE", "NO_CONSENT",
+    "OTHER", "FIXED_SCREENOUT",
+)  # fmt: skip
+ACTIONS: Mapping[str, tuple[str, ...]] = {  # what each needs besides its name
+    "AUTOMATICALLY_APPROVE": (),
+    "MANUALLY_REVIEW": (),
+    "DYNAMIC_PAYMENT": (),
+    "REQUEST_RETURN": ("return_reason",),
+    "ADD_TO_PARTICIPANT_GROUP": ("participant_group",),
+    "REMOVE_FROM_PARTICIPANT_GROUP": ("participant_group",),
+    "FIXED_SCREEN_OUT_PAYMENT": ("fixed_screen_out_reward", "slots"),
+}
+STUDY_FIELDS = {
+    "name": str, "internal_name": str, "description": str, "external_study_url": str, "prolific_id_option": str,
+    "completion_codes": list, "total_available_places": int, "estimated_completion_time": int, "reward": int,
+    "device_compatibility": list, "filters": list, "submissions_config": dict, "study_type": str, "project": str,
+}  # fmt: skip
+NEEDED = ("name", "description", "prolific_id_option", "completion_codes", "estimated_completion_time", "reward")
 Upset = Callable[[str, str], str | None]  # method and path -> how this call fails, a word of FAILURES
 FAILURES = ("busy", "stumbles", "stumbles late", "cut", "false success", "another answer")
 GONE = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")  # whose place is free again
@@ -37,6 +54,90 @@ FILTERS: Sequence[Row] = (
     {"filter_id": "sex", "type": "select", "data_type": "ChoiceID", "choices": {"0": "Male", "1": "Female"}},
     {"filter_id": "approval_rate", "type": "range", "data_type": "integer", "min": 0, "max": 100},
 )
+TOKEN = "example"  # the one token that it accepts
+PREFIX = "/api/v1"
+ID = re.compile(r"[0-9a-f]{24}")
+
+
+class RefusedCall(Exception):
+    """What Prolific answers with an error and does not do."""
+
+    def __init__(self, status: int, title: str, detail: object = "") -> None:
+        super().__init__(title)
+        self.status, self.body = status, {"error": {"title": title, "detail": detail, "status": status}}
+
+
+def query_number(text: str, least: int) -> int:
+    """A number of a query."""
+    if not text.isdecimal() or int(text) < least:
+        raise RefusedCall(400, "Error", f"{text!r} is not a whole number, {least} or more")
+    return int(text)
+
+
+def is_whole(value: object, least: int) -> bool:
+    """Whether it is a whole number, and no less."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def is_filled(value: object) -> bool:
+    """Whether it is a text that is not empty."""
+    return isinstance(value, str) and bool(value)
+
+
+def refuse_bad_draft(body: Row) -> None:
+    """Refuse it with everything that is wrong in it."""
+    if complaints := list(_find_complaints(body)):
+        raise RefusedCall(400, "Error creating", complaints)
+
+
+def _find_complaints(body: Row) -> Iterator[str]:
+    """Everything in the body of a draft that the documentation does not allow."""
+    yield from (f"{name} is missing" for name in NEEDED if name not in body)
+    yield from (f"{name} is not known" for name in body if name not in STUDY_FIELDS)
+    for name, kind in STUDY_FIELDS.items():
+        if name in body and (not isinstance(body[name], kind) or isinstance(body[name], bool)):
+            yield f"{name} is not of its type"
+            return
+    for name in ("total_available_places", "estimated_completion_time"):
+        if name in body and body[name] < 1:
+            yield f"{name} is below 1"
+    yield from _code_complaints(body.get("completion_codes", []), body.get("reward", 0))
+    filters = body.get("filters", [])
+    yield from (complaint for entry in filters for complaint in _filter_complaints(entry))
+    if any("weightings" in entry for entry in filters) != (body.get("study_type", "SINGLE") == "QUOTA"):
+        yield "weightings and study_type QUOTA go together"
+    if body.get("study_type", "SINGLE") not in ("SINGLE", "QUOTA", "UK_REP_SAMPLE", "US_REP_SAMPLE"):
+        yield "study_type is not known"
+
+
+def _code_complaints(codes: Sequence[Row], reward: int) -> Iterator[str]:
+    if not codes or len({code.get("code") for code in codes}) < len(codes):
+        yield "completion_codes must differ, and there must be one"
+    actions = [action for code in codes for action in code.get("actions", [])]
+    if sum(action.get("action") == "FIXED_SCREEN_OUT_PAYMENT" for action in actions) > 1:
+        yield "one code may screen out"
+    for code in codes:
+        if set(code) != {"code", "code_type", "actions"} or code["code_type"] not in CODE_TYPES or not code["actions"]:
+            yield "a completion code has code, code_type and actions"
+    for action in actions:
+        needed = ACTIONS.get(action.get("action", ""))
+        if needed is None or set(action) != {"action", *needed} or not all(action[name] for name in needed):
+            yield f"action {action.get('action')} needs {needed}"
+        elif action.get("fixed_screen_out_reward", 0) >= max(reward, 1):
+            yield "the screen-out reward must be below the reward"
+
+
+def _filter_complaints(entry: Row) -> Iterator[str]:
+    ends, values = entry.get("selected_range"), entry.get("selected_values")
+    if not is_filled(entry.get("filter_id")) or (ends is None) == (values is None):
+        yield "a filter has filter_id, and selected_values or selected_range"
+    elif ends is not None and not all(name in ("lower", "upper") and is_whole(end, 0) for name, end in ends.items()):
+        yield "selected_range has whole numbers"
+    elif values is not None and (not values or not all(map(is_filled, values))):
+        yield "selected_values has texts"
+    weights = entry.get("weightings")
+    if weights is not None and (set(weights) != set(values or ()) or not all(is_whole(n, 1) for n in weights.values())):
+        yield "weightings are whole numbers, one for each selected value"
 
 
 @dataclass
@@ -374,3 +475,104 @@ def _iso_now() -> str:
 
 def _show_submission(row: Row) -> Row:
     return {**row, "participant": row["participant_id"], "entered_code": row["study_code"]}
+
+
+class DoubleServer(ThreadingHTTPServer):
+    """A server with a Prolific behind it."""
+
+    daemon_threads = True
+
+    def __init__(self, prolific: Prolific, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
+        self.prolific = prolific
+        self.url = f"http://127.0.0.1:{self.server_port}{PREFIX}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is nobody's error."""
+
+
+@contextmanager
+def serving_double(prolific: Prolific, port: int = 0) -> Iterator[DoubleServer]:
+    """Serve it until this ends."""
+    server = DoubleServer(prolific, port)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args: object) -> None:
+        """Nothing."""
+
+    def _send_reply(self, status: int, body: object, **headers: str) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _cut_connection(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _handle_call(self) -> None:
+        state, url = cast(DoubleServer, self.server).prolific, urlsplit(self.path)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = url.path.removeprefix(PREFIX)
+        general = ID.sub("ID", path)
+        with state.lock:
+            state.calls[self.command, general] += 1
+            if (self.command, general) in state.faults:
+                state.faults.remove((self.command, general))
+                return self._send_reply(503, {"error": {"title": "unavailable"}})
+            failure = state.upset(self.command, general) if state.upset else None
+            if failure == "busy":
+                wait = {"Retry_After": state.retry_after} if state.retry_after else {}
+                return self._send_reply(429, {"error": {"title": "Too many requests"}}, **wait)
+            if failure == "stumbles":
+                return self._send_reply(500, {"error": {"title": "Server error"}})
+            if failure == "false success":
+                return self._send_reply(200, {"error": {"title": "Server error"}})
+            status, answer = self._answer_call(state, general, path, body, dict(parse_qsl(url.query)))
+        if failure == "another answer":
+            return self._send_reply(200, ["of a proxy"])
+        if failure == "stumbles late":
+            return self._send_reply(500, {"error": {"title": "Server error"}})
+        return self._cut_connection() if failure == "cut" else self._send_reply(status, answer)
+
+    do_GET = do_POST = do_PATCH = _handle_call
+
+    def _answer_call(
+        self, state: Prolific, general: str, path: str, body: bytes, query: dict[str, str]
+    ) -> tuple[int, object]:
+        try:
+            if self.headers["Authorization"] != f"Token {TOKEN}":
+                raise RefusedCall(401, "Authentication credentials were not provided")
+            name = ID.search(path)
+            status, answer = state.answer(self.command, general, name[0] if name else "", _read_json(body), query)
+        except RefusedCall as refused:
+            return refused.status, refused.body
+        return status, self._with_whole_links(answer)
+
+    def _with_whole_links(self, answer: Any) -> Any:
+        """Links to next pages lead to this server."""
+        if isinstance(answer, dict) and (href := ((answer.get("_links") or {}).get("next") or {}).get("href")):
+            return {**answer, "_links": {"next": {"href": f"http://{self.headers['Host']}{PREFIX}{href}"}}}
+        return answer
+
+
+def _read_json(body: bytes) -> Any:
+    try:
+        return json.loads(body or b"{}")
+    except ValueError:
+        raise RefusedCall(400, "Error", "not JSON") from None

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from seedvote.crowd.exchange.answer_files import join_answers, read_answer_file
+from seedvote.crowd.exchange.answer_tables import join_answers, read_answer_file
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.records import Utterance
 

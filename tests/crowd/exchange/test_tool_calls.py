@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from seedvote.crowd.exchange.answer_files import join_answers, read_answer_file
-from seedvote.crowd.exchange.answer_tables import answer_table, pairs_of_answers
+from seedvote.crowd.exchange.answer_tables import answer_table, join_answers, pairs_of_answers, read_answer_file
 from seedvote.dialogue.conversations.reading import read_conversations
 from seedvote.dialogue.errors import InputError, Unclear
 from seedvote.dialogue.files import read_records, write_records

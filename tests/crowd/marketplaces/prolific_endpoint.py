@@ -10,9 +10,7 @@ import threading
 import jsonschema_rs
 
 from seedvote.crowd.marketplaces.prolific.client import REJECTION_CATEGORIES
-from seedvote.crowd.marketplaces.prolific.double import Prolific
-from seedvote.crowd.marketplaces.prolific.double_rules import CODE_TYPES
-from seedvote.crowd.marketplaces.prolific.double_server import DoubleServer
+from seedvote.crowd.marketplaces.prolific.double import CODE_TYPES, DoubleServer, Prolific
 
 
 def closed(required, **properties):
