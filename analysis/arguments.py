@@ -20,9 +20,7 @@ from seedvote.dialogue.shell.command_line import next_command, repeat_options
 from seedvote.dialogue.shell.wording import as_typed
 
 if TYPE_CHECKING:
-    from seedvote.analysis.showing.page import Reported
     from seedvote.analysis.showing.result import Result
-    from seedvote.analysis.votes.study import ReportRequest
     from seedvote.analysis.votes.votes import Votes
 
 FLAG = "store_true"
@@ -86,7 +84,9 @@ class Option:
 class Question:
     """One question to the data: a command, and in a notebook the function `function` of the module `home`.
 
-    `reported` is the key of its section and of its numbers in report.json, where the module has `in_report`.
+    `reported` is the key of its section and of its numbers in report.json, where the module has `in_report`; `unknown`
+    is what its section says where the study's files give no answer. By an empty one it has no section then; by None the
+    error ends the report.
     """
 
     name: str
@@ -100,6 +100,7 @@ class Question:
     in_notebook: bool = True
     spreads: bool = False  # whether its place is many arguments of the function
     reported: str = ""
+    unknown: str | None = None
 
     def __str__(self) -> str:
         return self.title
@@ -114,12 +115,6 @@ class Question:
         """The function, imported when it is needed."""
         function: Callable[..., Result] = getattr(self.module, self.function or self.name)
         return function
-
-    @property
-    def in_report(self) -> Callable[[ReportRequest], Reported]:
-        """What asks it for the report, as its command does."""
-        asked: Callable[[ReportRequest], Reported] = self.module.in_report
-        return asked
 
     @property
     def is_on_votes(self) -> bool:

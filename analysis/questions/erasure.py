@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, percent, signed, to_plain, warn_of_few_seeds
@@ -506,15 +506,15 @@ def _effect_keys(effects: Mapping[str, ErasureEffect]) -> dict[str, Any]:
     }
 
 
-def section(answer: ErasureAnswer | None, refusal: str = "") -> Section | None:
-    """What the report shows; without an answer only why there is none, and nothing where nothing was erased."""
+def section(answer: ErasureAnswer | None, refusal: str = "") -> Section:
+    """What the report shows; without an answer why there is none."""
     title = "What the decoders use"
     question = (
         "A probe that reads a fact from an encoder's states does not show that the model uses it. Here each task was "
         "erased from all that the decoder sees, and the same decoder answered again."
     )
     if answer is None:
-        return Section("erasure", title, (question, refusal)) if refusal else None
+        return Section("erasure", title, (question, refusal))
     return Section(
         "erasure",
         title,
@@ -531,14 +531,7 @@ def erasure(study: Any, *, margin: float = MARGIN) -> Result:
     return Result(document(effects), parts(effects), lambda: row_figures(effects))
 
 
-def in_report(request: ReportRequest) -> Reported:
-    """As of `analysis erasure STUDY`, or the reason why there is no answer; nothing where nothing was erased."""
+def in_report(request: ReportRequest) -> ErasureAnswer | None:
+    """As of `analysis erasure STUDY`; None where nothing was erased."""
     folder = request.study.folder
-    if not (folder / ERASERS).is_dir():
-        return Reported()
-    try:
-        effects = answer(folder)
-    except InputError as error:
-        reason = str(error).replace(f"{folder}/", "")
-        return Reported(section(None, f"What the decoders use is unknown. {reason}"))
-    return Reported(section(effects), document(effects), effects)
+    return answer(folder) if (folder / ERASERS).is_dir() else None

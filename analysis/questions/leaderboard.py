@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, to_plain, warn_of_few_seeds
@@ -511,13 +511,8 @@ def leaderboard(
     return Result(document(order), parts(order), lambda: row_figures(order))
 
 
-def in_report(request: ReportRequest) -> Reported:
-    """As of `analysis leaderboard STUDY`; nothing where task success was not scored."""
+def in_report(request: ReportRequest) -> LeaderboardAnswer | None:
+    """As of `analysis leaderboard STUDY`; None where task success was not scored."""
     scores = request.study.scores
-    if scores is None or not any(key.evaluator == TASK_SUCCESS for key in scores.values):
-        return Reported()
-    try:
-        order = answer([request.study])
-    except InputError:
-        return Reported()
-    return Reported(section(order), document(order), order)
+    is_scored = scores is not None and any(key.evaluator == TASK_SUCCESS for key in scores.values)
+    return answer([request.study]) if is_scored else None

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_value, percent, signed, to_plain
@@ -419,15 +419,15 @@ def _row_keys(row: PatchedSite) -> dict[str, Any]:
     }
 
 
-def section(answer: PatchingAnswer | None, refusal: str = "") -> Section | None:
-    """What the report shows; without an answer only why there is none."""
+def section(answer: PatchingAnswer | None, refusal: str = "") -> Section:
+    """What the report shows; without an answer why there is none."""
     title = "Where decoders find what they use"
     question = (
         "One layer, or one group of positions, was taken from another dialogue of another label, and the reference was "
         "scored again. The null takes it from another dialogue of the same label."
     )
     if answer is None:
-        return Section("patching", title, (question, refusal)) if refusal else None
+        return Section("patching", title, (question, refusal))
     return Section(
         "patching",
         title,
@@ -444,14 +444,7 @@ def patching(study: Any, *, margin: float = MARGIN) -> Result:
     return Result(document(effects), parts(effects), lambda: row_figures(effects))
 
 
-def in_report(request: ReportRequest) -> Reported:
-    """As of `analysis patching STUDY`, or the reason why there is no answer; nothing where nothing was patched."""
+def in_report(request: ReportRequest) -> PatchingAnswer | None:
+    """As of `analysis patching STUDY`; None where nothing was patched."""
     folder = request.study.folder
-    if not (folder / PATCHED).is_dir():
-        return Reported()
-    try:
-        effects = answer(folder)
-    except InputError as error:
-        reason = str(error).replace(f"{folder}/", "")
-        return Reported(section(None, f"Where decoders find what they use is unknown. {reason}"))
-    return Reported(section(effects), document(effects), effects)
+    return answer(folder) if (folder / PATCHED).is_dir() else None

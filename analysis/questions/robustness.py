@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, heading, number, signed, to_plain, warn_of_few_seeds
@@ -437,10 +437,6 @@ def robustness(
     return Result(document(drops), parts(drops), lambda: draw_doses(drops))
 
 
-def in_report(request: ReportRequest) -> Reported:
-    """As of `analysis robustness STUDY`; nothing where nothing was scored under a condition."""
-    try:
-        drops = answer(request.study)
-    except InputError:
-        return Reported()
-    return Reported(section(drops), document(drops), drops)
+def in_report(request: ReportRequest) -> RobustnessAnswer:
+    """As of `analysis robustness STUDY`."""
+    return answer(request.study)

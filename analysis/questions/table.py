@@ -240,6 +240,7 @@ metric, with seeds and items resampled together.
 """,
         home="variance.showing",
         reported="variance",
+        unknown="",
         options=(
             Option("scores", "a STUDY folder, or Parquet, CSV or JSON Lines", metavar="SCORES", kind=Path, nargs="+"),
             Option("--score", "score column; tie or net for votes (default score)", "score", "COLUMN|tie|net"),
@@ -481,6 +482,7 @@ says how many votes the judge is worth. Verdicts stand in STUDY/verdicts.jsonl: 
 """,
         home="judge.showing",
         reported="judge",
+        unknown="What the judges are worth is unknown.",
         options=(
             study("study folder with pairs.jsonl"),
             votes_of_study(),
@@ -515,6 +517,7 @@ allow for dialogues and raters. No language model is needed.
 """,
         home="worth",
         reported="worth",
+        unknown="",
         options=(
             study("study folder with pairs.jsonl and votes"),
             votes_of_study(),
@@ -643,6 +646,7 @@ goal accuracy notices; draws dose against drop, one panel a kind.
 """,
         home="robustness",
         reported="robustness",
+        unknown="",
         options=(
             study("study folder with conditions/, e.g. runs/demo", metavar="STUDY"),
             Option("--kinds", "kinds of perturbation, separated by commas (default: all)", "", convert=split_names),
@@ -666,6 +670,7 @@ Example: python -m analysis leaderboard runs/demo --weights jga=1,combined=1
 """,
         home="leaderboard",
         reported="leaderboard",
+        unknown="",
         options=(
             study("study folders whose systems answered the same dialogues", metavar="STUDY", nargs="+"),
             Option(
@@ -699,6 +704,7 @@ Example: python -m analysis erasure runs/demo
 """,
         home="erasure",
         reported="erasure",
+        unknown="What the decoders use is unknown.",
         options=(
             study("study folder with erasers/ and erased/", metavar="STUDY"),
             Option("--margin", "nats a token that are too few to matter (default .01)", 0.01, kind=float),
@@ -720,6 +726,7 @@ Example: python -m analysis patching runs/demo
 """,
         home="patching",
         reported="patching",
+        unknown="Where decoders find what they use is unknown.",
         options=(
             study("study folder with patched/", metavar="STUDY"),
             Option("--margin", "share of the effect of everything that is too little to matter (.1)", 0.1, kind=float),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, describe_order, number, to_plain
@@ -514,19 +514,14 @@ def worth(
     return Result(document(worths), parts(worths), lambda: row_figures(worths), told_of_reading(matches.votes))
 
 
-def in_report(request: ReportRequest) -> Reported:
-    """As of `analysis worth STUDY`; nothing where no evaluator scored both sides of enough pairs with votes."""
+def in_report(request: ReportRequest) -> WorthAnswer | None:
+    """As of `analysis worth STUDY`; None where no pair has votes."""
     study, folder = request.study, request.study.folder
     if study.table is not None or not study.pairs or study.votes is None or not (folder / "votes.jsonl").exists():
-        return Reported()
+        return None
     pairs = {pair.pair: pair for pair in study.pairs}
-    try:
-        matches = matches_of(folder / "votes.jsonl", folder / "pairs.jsonl", **study.how)[0]
-        scores, benches = side_differences(folder, pairs), _read_benches(folder)
-        worths = answer(matches, pairs, scores, benches, clusters=request.clusters)
-    except InputError:
-        return Reported()
-    return Reported(section(worths), document(worths), worths)
+    matches = matches_of(folder / "votes.jsonl", folder / "pairs.jsonl", **study.how)[0]
+    return answer(matches, pairs, side_differences(folder, pairs), _read_benches(folder), clusters=request.clusters)
 
 
 def _read_benches(folder: Path) -> list[Bench]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import jinja2
 
+from seedvote.analysis.arguments import Question
 from seedvote.analysis.questions import discriminators
 from seedvote.analysis.questions.agreement import showing as agreement
 from seedvote.analysis.questions.browse.page import address_of
@@ -49,11 +50,12 @@ from seedvote.analysis.report.design import (
 )
 from seedvote.analysis.report.findings import write_advice
 from seedvote.analysis.report.paper.kit import KitSource, paper_section
-from seedvote.analysis.showing.page import RowFigure, Section, embed_images, hash_source
+from seedvote.analysis.showing.page import Reported, RowFigure, Section, embed_images, hash_source
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, markdown_text, write_latex, write_markdown
 from seedvote.analysis.showing.words import to_plain
 from seedvote.analysis.votes.cautions import judges_caption, marked_table, not_people
 from seedvote.analysis.votes.study import ReportRequest, Study
+from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.shell.wording import as_typed
 from seedvote.dialogue.signature import VERSION
 
@@ -167,7 +169,7 @@ def build_report(
         sentences += order_verdicts([order for _, order in pairs], compared.trained if compared else ())
     request = ReportRequest(study, clusters, panels, compared.left_out if compared else ())
     answers = {"discriminators": discriminators.in_report(request)}
-    answers |= {key: question.in_report(request) for key, question in REPORTED.items()}
+    answers |= {key: ask_question(question, request) for key, question in REPORTED.items()}
     sentences += discriminators.findings(answers["discriminators"].answer)
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
     limits = [*findings.list_limitations(study, methods), *votes.refusals]
@@ -222,6 +224,19 @@ def build_report(
     if browse:
         full_report = replace(full_report, sections=with_pairs_behind(full_report.sections, votes, browse))
     return _with_kit(full_report, paper) if paper else full_report
+
+
+def ask_question(question: Question, request: ReportRequest) -> Reported:
+    """Its section, its numbers and its answer; nothing where the study has nothing to answer it by."""
+    home = question.module
+    try:
+        answer = home.in_report(request)
+    except InputError as error:
+        if question.unknown is None:
+            raise
+        reason = str(error).replace(f"{request.study.folder}/", "")
+        return Reported(home.section(None, f"{question.unknown} {reason}")) if question.unknown else Reported()
+    return Reported() if answer is None else Reported(home.section(answer), home.document(answer), answer)
 
 
 def place_of(key: str) -> int:

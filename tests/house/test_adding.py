@@ -16,7 +16,7 @@ HOME = '''
 from collections import defaultdict
 from statistics import mean
 
-from seedvote.analysis.showing.page import Reported, Section
+from seedvote.analysis.showing.page import Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.dialogue.files import read_records
@@ -39,9 +39,12 @@ def words(study):
     return Result(numbers, [tabulate(numbers), "words:mean"], lambda: ())
 
 
+def section(responses):
+    return Section("words", "How long are the responses?", tables=(tabulate(document(responses)),))
+
+
 def in_report(request):
-    numbers = document(request.study.responses)
-    return Reported(Section("words", "How long are the responses?", tables=(tabulate(numbers),)), numbers, numbers)
+    return request.study.responses
 '''
 ROW = """QUESTIONS = (
     Question(

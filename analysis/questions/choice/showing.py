@@ -17,7 +17,7 @@ from seedvote.analysis.questions.choice.answer import (
     published_cells,
     too_few,
 )
-from seedvote.analysis.showing.page import QUARTERS, Axis, Reported, Row, RowFigure, Section
+from seedvote.analysis.showing.page import QUARTERS, Axis, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_equals, p_value, percent, signed, to_plain
@@ -309,14 +309,13 @@ def choice(
     return Result(document(shares), pieces, lambda: row_figures(shares))
 
 
-def in_report(request: ReportRequest) -> Reported:
-    """As of `analysis choose STUDY`; nothing where the study has no questions, or nobody has answered them."""
+def in_report(request: ReportRequest) -> ChoiceAnswer | None:
+    """As of `analysis choose STUDY`; None where the study has no questions, or nobody has answered them."""
     folder = request.study.folder
     has_answers = any((folder / name).exists() for name in ("choices.jsonl", "nuc.parquet"))
     if not has_answers or not (folder / "questions.jsonl").exists():
-        return Reported()
-    shares = answer_folder(folder, clusters=request.clusters)
-    return Reported(section(shares), document(shares), shares)
+        return None
+    return answer_folder(folder, clusters=request.clusters)
 
 
 def answer_folder(

@@ -11,7 +11,7 @@ from seedvote.analysis.questions.judge.against_people import PeopleAgreement
 from seedvote.analysis.questions.judge.answer import OUTCOMES, HelpedEstimate, JudgeAnswer, JudgeResult, Panel, answer
 from seedvote.analysis.questions.judge.habits import JudgeHabits, Share
 from seedvote.analysis.questions.judge.labelling import DOUBTED
-from seedvote.analysis.showing.page import Axis, Reported, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table, in_short
 from seedvote.analysis.showing.words import count, describe_order, number, p_equals, percent, to_plain
@@ -550,10 +550,10 @@ def _interval_keys(interval: Interval) -> dict[str, float]:
     return {name: getattr(interval, name) for name in ("value", "se", "low", "high", "df")}
 
 
-def section(answer: JudgeAnswer | None, refusal: str = "") -> Section | None:
-    """What the report shows; without an answer only why there is none, and nothing where there are no verdicts."""
+def section(answer: JudgeAnswer | None, refusal: str = "") -> Section:
+    """What the report shows; without an answer why there is none."""
     if answer is None:
-        return Section("judge", "The judge", (refusal,)) if refusal else None
+        return Section("judge", "The judge", (refusal,))
     items = [describe_habits(judge) for judge in answer.judges]
     for judge in answer.judges:
         if len(judge.estimates) > MANY:
@@ -628,18 +628,13 @@ def _read_names(path: Path) -> tuple[str, ...]:
         raise InputError(f"{path} cannot be read ({error}). Write one pair's id a line.") from error
 
 
-def in_report(request: ReportRequest) -> Reported:
-    """As of `analysis judge STUDY`, or the reason why there is no answer; nothing where there are no verdicts."""
+def in_report(request: ReportRequest) -> JudgeAnswer | None:
+    """As of `analysis judge STUDY`; None where there are no verdicts."""
     study, folder = request.study, request.study.folder
     if study.table is not None or not (folder / VERDICTS).exists():
-        return Reported()
-    try:
-        matches = None
-        if (folder / "votes.jsonl").exists():
-            matches = matches_of(folder / "votes.jsonl", folder / "pairs.jsonl", **study.how)[0]
-        imported = matches is not None and from_elsewhere(matches.votes)
-        judges = answer(benches_beside(folder, None), matches, imported=imported, clusters=request.clusters)
-    except InputError as error:
-        reason = str(error).replace(f"{folder}/", "")
-        return Reported(section(None, f"What the judges are worth is unknown. {reason}"))
-    return Reported(section(judges), document(judges), judges)
+        return None
+    matches = None
+    if (folder / "votes.jsonl").exists():
+        matches = matches_of(folder / "votes.jsonl", folder / "pairs.jsonl", **study.how)[0]
+    imported = matches is not None and from_elsewhere(matches.votes)
+    return answer(benches_beside(folder, None), matches, imported=imported, clusters=request.clusters)

@@ -20,7 +20,7 @@ from seedvote.analysis.questions.variance.answer import (
     one_seed_caution,
 )
 from seedvote.analysis.questions.variance.cubes import ComparedModels, compared_models
-from seedvote.analysis.showing.page import Axis, Mark, Reported, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, percent, plural, to_plain
@@ -295,7 +295,7 @@ def _component_keys(part: Component) -> dict[str, Any]:
     return {name: getattr(part, name) for name in ("name", "levels", "value", "sd", "share", "low", "high")}
 
 
-def section(answer: VarianceAnswer, study: Study) -> Section:
+def section(answer: VarianceAnswer) -> Section:
     """Shares of variance of every table in one figure; SDs with their intervals in one table."""
     return Section(
         "variance",
@@ -303,16 +303,14 @@ def section(answer: VarianceAnswer, study: Study) -> Section:
         (VARYING,),
         row_figures(answer)[:1],
         tables=(components_table(answer.tables),),
-        notes=tuple(_list_notes(answer, study)),
+        notes=tuple(_list_notes(answer)),
     )
 
 
-def _list_notes(answer: VarianceAnswer, study: Study) -> Iterator[str]:
-    """The answer's cautions, but for those on the votes, which the page says once for all its sections."""
+def _list_notes(answer: VarianceAnswer) -> Iterator[str]:
     if titles := [table.title for table in answer.tables if table.one_seed]:
         yield one_seed_caution(titles)
-    on_votes = () if study.votes is None else study.votes.warnings
-    yield from (warning for warning in answer.warnings if warning not in on_votes)
+    yield from answer.warnings
     yield from answer.not_used
 
 
@@ -358,17 +356,11 @@ def variance(
     return Result(document(components), parts(components), lambda: row_figures(components), lines)
 
 
-def in_report(request: ReportRequest) -> Reported:
-    """As of `analysis variance STUDY`; nothing where the study holds nothing that varies, or too little of it."""
+def in_report(request: ReportRequest) -> VarianceAnswer | None:
+    """As of `analysis variance STUDY`; None where the study holds nothing that varies."""
     study, panels = request.study, request.panels
     tables = study_tables(study, panels)
-    if not tables:
-        return Reported()
-    try:
-        components = answer(tables, not_used=not_used(study, panels, request.left_out, tables))
-    except InputError:
-        return Reported()
-    return Reported(section(components, study), document(components), components)
+    return answer(tables, not_used=not_used(study, panels, request.left_out, tables)) if tables else None
 
 
 def _source_tables(
