@@ -29,8 +29,7 @@ from seedvote.analysis.showing.page import Axis, Row, RowFigure, round_steps
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_value, to_plain
-from seedvote.analysis.stats.cluster_freedom import cluster_freedom
-from seedvote.analysis.stats.intervals import Interval, bound_mean, mean_interval
+from seedvote.analysis.stats.intervals import Interval, bound_mean, cluster_freedom, mean_interval
 from seedvote.analysis.stats.net_preference import bound_unanimous
 from seedvote.analysis.stats.sign_tests import holm_where
 from seedvote.dialogue.cards import is_lower_better

@@ -27,8 +27,8 @@ from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, to_plain, warn_of_few_seeds
 from seedvote.analysis.stats.paired.rank_sets import WayApart, rank_sets
 from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
-from seedvote.analysis.stats.seed_range import SeedRange, seed_range
 from seedvote.analysis.stats.sign_tests import holm_where
+from seedvote.analysis.stats.spread import SeedRange, seed_range
 from seedvote.analysis.votes.scores.paired import clean_values
 from seedvote.analysis.votes.study import ReportRequest, Study, read_study
 from seedvote.dialogue.cards import LATE, TaskCard

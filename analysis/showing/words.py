@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seedvote.analysis.stats.seed_range import SeedRange, unseen_collapse
+from seedvote.analysis.stats.spread import SeedRange, unseen_collapse
 
 if TYPE_CHECKING:
     from seedvote.analysis.stats.paired.order_agreement import OrderAgreement

@@ -26,7 +26,7 @@ from seedvote.analysis.stats.reruns import (
     estimate_between,
     pick_wider,
 )
-from seedvote.analysis.stats.seed_range import SeedRange, seed_range
+from seedvote.analysis.stats.spread import SeedRange, seed_range
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -172,7 +172,7 @@ def power_for_margin(margin: float, votes: float, crowd: Assumptions, *, alpha: 
         lower, upper = _limits_of_equals(votes, crowd, alpha)
         power = float(law.weights @ ((lower > -margin) & (upper < margin)))
     tied, clusters = _all_tied(votes, crowd), max(crowd.clusters(votes), 2.0)
-    return (1 - tied) * power + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as stats.equivalence has it
+    return (1 - tied) * power + tied * float(max(1 - margin, 0.0) ** clusters <= alpha)  # as `tost` has it
 
 
 def _reach_of_votes(votes: float, crowd: Assumptions, tail: float) -> Floats:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from seedvote.analysis.stats.between_raters.cohen import cohen_kappa
+from seedvote.analysis.stats.between_raters.agreement import cohen_kappa
 
 VALUES = (-1.0, 0.0, 1.0)  # b, tie, a
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seedvote.analysis.questions.comparison.published import read_published
+from seedvote.analysis.questions.comparison.answer import read_published
 from seedvote.dialogue.errors import InputError
 from seedvote.probes import comparisons
 from seedvote.probes.comparisons import (

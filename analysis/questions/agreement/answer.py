@@ -25,8 +25,8 @@ from seedvote.analysis.stats.between_raters.agreement import (
     Coefficient,
     estimate_coefficients,
     label_order,
+    two_raters,
 )
-from seedvote.analysis.stats.between_raters.cohen import two_raters
 from seedvote.analysis.stats.between_raters.dawid_skene import DawidSkene, dawid_skene
 from seedvote.analysis.stats.between_raters.mace import Mace, mace
 from seedvote.analysis.stats.between_raters.raters import RaterHabits, SplitHalf, list_raters, rater_table, split_half

@@ -7,6 +7,7 @@ with new seeds, items or raters does to the difference of two.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,6 @@ from pathlib import Path
 import numpy as np
 from scipy.special import fdtri, stdtrit
 
-from seedvote.analysis.questions.comparison.published import Published, read_published
 from seedvote.analysis.questions.comparison.untrained import (
     AboveUntrained,
     BaselineAbove,
@@ -56,6 +56,8 @@ CHOSEN = (
     "model on the very same questions: python -m analysis choose STUDY. No answer of people enters a model's line."
 )
 BARE = "A share without brackets is of one rater, or its answers have no clusters of the kind that was asked for."
+TABLE = Path(__file__).with_name("published_scores.csv")
+CHECKPOINTS = ("untrained", "last", "best_bleu", "best_rouge", "best_meteor", "best_bert")
 
 
 @dataclass(frozen=True, slots=True)
@@ -539,3 +541,38 @@ def _choosing_notes(choices: Choices | None, people: Sequence[ChoosingPeople]) -
         return ()
     bare = [BARE] if any(row.low is None for row in people) else []
     return (CHOSEN, *bare, *told_of_sources(choices.sources), *choices.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One cell of the papers' tables (arXiv 2008.10427, 5-7, 10 and 11): micro-F1 in points and the printed "+-".
+
+    That is 100 x the sample variance of F1 in [0, 1] over three seeds. HRED's "+- 10.39" on UtteranceLoc is an SD of
+    32.2 points, and "probes barely vary" is partly a matter of units.
+    """
+
+    corpus: str
+    task: str
+    model: str
+    checkpoint: str
+    f1: float
+    printed: float
+
+    @property
+    def sd(self) -> float:
+        """SD over three seeds, in points."""
+        return 10 * math.sqrt(self.printed)
+
+
+def read_published() -> list[Published]:
+    """Every cell of the papers' logistic-regression tables."""
+    with TABLE.open(encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    return [
+        Published(
+            row["corpus"], row["task"], row["model"], name, float(row[f"{name}_f1"]), float(row[f"{name}_printed"])
+        )
+        for row in rows
+        for name in CHECKPOINTS
+        if row[f"{name}_f1"]
+    ]

@@ -8,7 +8,7 @@ from statistics import median
 
 import numpy as np
 
-from seedvote.analysis.questions.comparison.published import read_published
+from seedvote.analysis.questions.comparison.answer import read_published
 from seedvote.analysis.questions.comparison.showing import architecture_signs
 from seedvote.analysis.questions.comparison.untrained import (
     BASELINE,

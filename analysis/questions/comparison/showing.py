@@ -19,9 +19,9 @@ from seedvote.analysis.questions.comparison.answer import (
     ComparisonAnswer,
     Cost,
     Generalisability,
+    Published,
     answer,
 )
-from seedvote.analysis.questions.comparison.published import Published
 from seedvote.analysis.questions.comparison.untrained import PROBES, probe_sentences, table_above
 from seedvote.analysis.questions.comparison.verdicts import verdicts
 from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps, sign_of

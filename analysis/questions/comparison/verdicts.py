@@ -9,8 +9,7 @@ import numpy as np
 
 from seedvote.analysis.questions.comparison.answer import WAYS, ComparisonAnswer, Order, SpreadRanking
 from seedvote.analysis.showing.words import chance, count, part_of, warn_of_few_seeds
-from seedvote.analysis.stats.seed_range import seed_range
-from seedvote.analysis.stats.spread import seed_spread
+from seedvote.analysis.stats.spread import seed_range, seed_spread
 from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Method
 
 NAMED = 6  # longer lists are counted

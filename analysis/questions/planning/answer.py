@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.questions.planning.decision import DecisionPlan, plan_decision
-from seedvote.analysis.questions.planning.stopping import Look, look
+from seedvote.analysis.questions.planning.stopping import DecisionPlan, Look, look, plan_decision
 from seedvote.analysis.stats import power as sizing
 from seedvote.analysis.stats.components import RESIDUAL, estimate_components
 from seedvote.analysis.stats.gain import bound_gain, least_correlation

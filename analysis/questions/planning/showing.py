@@ -10,8 +10,7 @@ import numpy as np
 
 from seedvote.analysis.arguments import check_help, check_margin, check_ranges
 from seedvote.analysis.questions.planning.answer import Effort, HelpedRow, PlanAnswer, answer
-from seedvote.analysis.questions.planning.decision import QUANTILES
-from seedvote.analysis.questions.planning.stopping import Decision, Look, decide_questions
+from seedvote.analysis.questions.planning.stopping import QUANTILES, Decision, Look, decide_questions
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
 from seedvote.analysis.showing.words import count, number, percent, to_plain

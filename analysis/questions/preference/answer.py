@@ -22,9 +22,15 @@ from seedvote.analysis.questions.preference.models import (
     mixed_answer,
 )
 from seedvote.analysis.stats.disparity import Disparity, compare_groups
-from seedvote.analysis.stats.equivalence import Equivalence, smallest_claim, tost
 from seedvote.analysis.stats.intervals import FEW, Interval, count_groups, kish, mean_interval, share_test
-from seedvote.analysis.stats.net_preference import interval_of, net_estimate, net_interval
+from seedvote.analysis.stats.net_preference import (
+    Equivalence,
+    interval_of,
+    net_estimate,
+    net_interval,
+    smallest_claim,
+    tost,
+)
 from seedvote.analysis.stats.paired.davidson import Model
 from seedvote.analysis.stats.paired.reversal import Reversal, reverse_sum
 from seedvote.analysis.stats.round_drift import RoundDrift, round_drift

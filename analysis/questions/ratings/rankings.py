@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata
 
-from seedvote.analysis.stats.bounded_mean import bounded_interval, p_of_zero
 from seedvote.analysis.stats.intervals import Interval, mean_interval
-from seedvote.analysis.stats.net_preference import interval_of, net_estimate, net_interval
+from seedvote.analysis.stats.net_preference import bounded_interval, interval_of, net_estimate, net_interval, p_of_zero
 from seedvote.analysis.stats.paired.davidson import Parameter
 from seedvote.analysis.stats.paired.plackett_luce import Group, Ranking, equal_strength_p, fit_groups, stages_of
 from seedvote.analysis.stats.sign_tests import holm_where

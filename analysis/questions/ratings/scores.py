@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.stats.bounded_mean import bounded_interval, p_of_zero
 from seedvote.analysis.stats.crossed_design import cheapest_factors
 from seedvote.analysis.stats.crossed_linear import CrossedLinear, fits_of, widest_contrast
 from seedvote.analysis.stats.crossed_ordinal import LOGISTIC, CrossedOrdinal, crossed_ordinal
 from seedvote.analysis.stats.intervals import Interval, count_groups, cross_codes
-from seedvote.analysis.stats.net_preference import net_interval
+from seedvote.analysis.stats.net_preference import bounded_interval, net_interval, p_of_zero
 from seedvote.analysis.stats.ordinal import MOST_STEPS, ProportionalOdds, odds_of, proportional_odds
 from seedvote.analysis.votes.cautions import list_cautions
 from seedvote.analysis.votes.clusters import Ways, clusters_of, ways_within

@@ -14,8 +14,16 @@ from typing import Any
 import numpy as np
 
 from seedvote.analysis.questions.variance.cubes import ComparedModels
-from seedvote.analysis.stats.components import Component, combine_factors, estimate_components, terms_of
-from seedvote.analysis.stats.d_study import Design, evaluate_design, resize_study, study_sizes
+from seedvote.analysis.stats.components import (
+    Component,
+    Design,
+    combine_factors,
+    estimate_components,
+    evaluate_design,
+    resize_study,
+    study_sizes,
+    terms_of,
+)
 from seedvote.analysis.stats.reruns import BOTH, EVERYTHING, SEEDS, Flip, predict_flips, replicates_of
 from seedvote.analysis.votes.cautions import Voters, judges_in_recipe
 from seedvote.analysis.votes.long_tables import NESTED, Ints, LongTable

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seedvote.analysis.stats.between_raters.agreement import estimate_coefficients
-from seedvote.analysis.stats.between_raters.cohen import two_raters
+from seedvote.analysis.stats.between_raters.agreement import estimate_coefficients, two_raters
 from tests.analysis.agreeing import VALUES, agreement_truth, coded, cohen_truth
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.claims.ties import LED, WORLDS

@@ -10,7 +10,7 @@ from seedvote.analysis.questions.leaderboard import _rank_trained
 from seedvote.analysis.stats.mean_over_seeds import mean_over_seeds, replicates_by_dialogue
 from seedvote.analysis.stats.reruns import EVERYTHING, predict_flips, replicates_of
 from seedvote.analysis.stats.seed_levels import SeedLevels, ranks_over_seeds, seed_levels
-from seedvote.analysis.stats.seed_range import seed_range
+from seedvote.analysis.stats.spread import seed_range
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.worlds import Trainings, deviations, grid, median_of
 

@@ -9,8 +9,7 @@ from scipy.special import expit
 
 from seedvote.analysis.questions.preference.answer import over_raters
 from seedvote.analysis.stats.disparity import share_ratio
-from seedvote.analysis.stats.equivalence import tost
-from seedvote.analysis.stats.net_preference import NetEstimate, net_estimate
+from seedvote.analysis.stats.net_preference import NetEstimate, net_estimate, tost
 from seedvote.analysis.votes.systems import contrasts, fixed_sides
 from tests.analysis.claims.registry import Claim, each
 from tests.analysis.claims.votes import votes_of

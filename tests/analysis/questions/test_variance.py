@@ -271,7 +271,7 @@ def test_a_table_has_the_same_intervals_whatever_is_asked_beside_it(study, capsy
 
 def test_the_section_shows_the_answers_numbers(study):
     found = answer(study_tables(read_study(study), panels_of(read_study(study))))
-    (table,) = section(found, read_study(study)).tables
+    (table,) = section(found).tables
     every = [part for one in found.tables for part in one.components]
     parts = [part for part in every if part.share >= LEAST or part.name == RESIDUAL]
     assert len(parts) < len(every)

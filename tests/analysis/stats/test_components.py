@@ -9,8 +9,15 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import chi2
 
-from seedvote.analysis.stats.components import RESIDUAL, estimate_components, terms_of
-from seedvote.analysis.stats.d_study import error_variance, evaluate_design, resize_study, study_sizes
+from seedvote.analysis.stats.components import (
+    RESIDUAL,
+    error_variance,
+    estimate_components,
+    evaluate_design,
+    resize_study,
+    study_sizes,
+    terms_of,
+)
 from seedvote.analysis.votes.long_tables import NESTED, read_long
 from seedvote.dialogue.errors import InputError
 

@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import binom
 from statsmodels.stats.weightstats import DescrStatsW
 
-from seedvote.analysis.stats.equivalence import smallest_claim, tost
-from seedvote.analysis.stats.net_preference import net_estimate
+from seedvote.analysis.stats.net_preference import net_estimate, smallest_claim, tost
 from seedvote.dialogue.errors import InputError
 
 

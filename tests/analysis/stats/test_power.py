@@ -11,9 +11,8 @@ from seedvote.analysis import notebook
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.stats import power as planning
 from seedvote.analysis.stats import seed_power
-from seedvote.analysis.stats.equivalence import tost
 from seedvote.analysis.stats.intervals import mean_interval, robust_variance
-from seedvote.analysis.stats.net_preference import net_estimate
+from seedvote.analysis.stats.net_preference import net_estimate, tost
 from seedvote.analysis.stats.power import Assumptions, smallest_shown, votes_to_show
 from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.shell.command_line import dispatch

@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import f, nct, norm, t
 
 from seedvote.analysis.questions.comparison.answer import between_seeds
-from seedvote.analysis.stats.components import RESIDUAL, estimate_components, terms_of
-from seedvote.analysis.stats.d_study import error_variance, study_sizes
+from seedvote.analysis.stats.components import RESIDUAL, error_variance, estimate_components, study_sizes, terms_of
 from seedvote.analysis.stats.reruns import (
     BOTH,
     EVERYTHING,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from seedvote.analysis.stats.seed_range import range_level, seed_range, unseen_collapse
+from seedvote.analysis.stats.spread import range_level, seed_range, unseen_collapse
 
 
 @pytest.mark.parametrize(("seeds", "level"), [(2, 0.5), (3, 0.75), (4, 0.875), (5, 0.9375)])

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import norm, t
 
 from seedvote.analysis.questions.comparison.answer import between_architectures, between_seeds, orders, seeds_needed
-from seedvote.analysis.stats.components import estimate_components, terms_of
-from seedvote.analysis.stats.d_study import evaluate_design, study_sizes
+from seedvote.analysis.stats.components import estimate_components, evaluate_design, study_sizes, terms_of
 from seedvote.analysis.votes.long_tables import NESTED
 from seedvote.analysis.votes.scores.panel import Panel, System
 

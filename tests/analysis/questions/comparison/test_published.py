@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from seedvote.analysis.notebook import compare
-from seedvote.analysis.questions.comparison import published
+from seedvote.analysis.questions.comparison.answer import read_published
 from seedvote.dialogue.files import write_records
 from seedvote.dialogue.records import Candidate, Pair, Utterance, Vote
 from tests.house.typed import typed
 
-SCORES = published.read_published()
+SCORES = read_published()
 
 
 def test_hreds_plus_minus_is_an_sd_of_32_points():

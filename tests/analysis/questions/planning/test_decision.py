@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from seedvote.analysis.notebook import plan
-from seedvote.analysis.questions.planning import decision
-from seedvote.analysis.questions.planning.decision import make_world, plan_decision
+from seedvote.analysis.questions.planning import stopping
+from seedvote.analysis.questions.planning.stopping import make_world, plan_decision
 from seedvote.analysis.stats.power import Assumptions
 from seedvote.dialogue.errors import InputError
 
@@ -16,8 +16,8 @@ CROWD = Assumptions(0.35, 2, 30, 0.2, 0.05, rater_cv=0.5)
 
 @pytest.fixture(autouse=True)
 def few_studies(monkeypatch):
-    monkeypatch.setattr(decision, "STUDIES", 6)
-    monkeypatch.setattr(decision, "LOOKS", 8)
+    monkeypatch.setattr(stopping, "STUDIES", 6)
+    monkeypatch.setattr(stopping, "LOOKS", 8)
 
 
 def test_the_world_has_the_ties_the_difference_and_the_correlations_of_the_plan():

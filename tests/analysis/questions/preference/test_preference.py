@@ -11,8 +11,7 @@ from statsmodels.stats.multitest import multipletests
 from seedvote.analysis.__main__ import COMMANDS
 from seedvote.analysis.questions.preference.answer import answer, led, prefer
 from seedvote.analysis.questions.preference.showing import equivalence_sentences, parts
-from seedvote.analysis.stats.equivalence import tost
-from seedvote.analysis.stats.net_preference import net_estimate, net_interval
+from seedvote.analysis.stats.net_preference import net_estimate, net_interval, tost
 from seedvote.analysis.stats.sign_tests import position_test, sign_test, tie_index
 from seedvote.analysis.votes.cautions import SAME_PAIRS
 from seedvote.analysis.votes.systems import contrasts, fixed_sides, match

@@ -12,8 +12,13 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as their_fleiss_kappa
 
 from seedvote.analysis.stats.between_raters import coincidences
-from seedvote.analysis.stats.between_raters.agreement import estimate_coefficients, label_order, landis_koch
-from seedvote.analysis.stats.between_raters.cohen import cohen_kappa, two_raters
+from seedvote.analysis.stats.between_raters.agreement import (
+    cohen_kappa,
+    estimate_coefficients,
+    label_order,
+    landis_koch,
+    two_raters,
+)
 from seedvote.analysis.stats.between_raters.coincidences import count_table
 from seedvote.analysis.stats.between_raters.jackknife import LeftOut, jackknife
 from seedvote.analysis.stats.between_raters.raters import left_chance, list_raters, rater_table, split_half
