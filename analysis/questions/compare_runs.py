@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -728,7 +728,7 @@ def _contrast_row(metric: MetricAnswer, contrast: RunContrast, axis: Axis, scale
 
 def document(answer: RunsAnswer) -> dict[str, Any]:
     """Every number, under the keys of `--json`."""
-    written: dict[str, Any] = to_plain(asdict(answer))
+    written: dict[str, Any] = to_plain(answer)
     return written
 
 

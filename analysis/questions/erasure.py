@@ -499,7 +499,7 @@ def _effect_keys(effects: Mapping[str, ErasureEffect]) -> dict[str, Any]:
             "random": effect.random,
             "beyond": mean.value,
             **{key: getattr(mean, key) for key in ("se", "low", "high", "p", "freedom")},
-            "range": mean.spread and asdict(mean.spread),
+            "range": mean.spread,
         }
         for name, effect in effects.items()
         for mean in [effect.beyond]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -411,7 +411,7 @@ def _drop_keys(drop: Drop) -> dict[str, Any]:
 
 def _mean_keys(mean: SeedMean) -> dict[str, Any]:
     keys = {name: getattr(mean, name) for name in ("se", "low", "high", "freedom", "p")}
-    return {"drop": mean.value, **keys, "range": mean.spread and asdict(mean.spread)}
+    return {"drop": mean.value, **keys, "range": mean.spread}
 
 
 def section(answer: RobustnessAnswer) -> Section:

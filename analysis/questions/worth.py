@@ -461,7 +461,7 @@ def document(answer: WorthAnswer) -> dict[str, Any]:
                 "together": [_worth_keys(row) for row in answer.together],
                 "votes": answer.votes,
                 "clusters": answer.clusters,
-                "voters": asdict(answer.voters),
+                "voters": answer.voters,
                 "warnings": [*not_people(answer.voters), *answer.warnings],
                 "signature": answer.signature,
             }

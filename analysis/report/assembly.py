@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -204,8 +204,8 @@ def build_report(
         "methods": numbers["methods"] if numbers else [],
         "recipes": dict(study.recipes),
         "version": VERSION,
-        "orders": [asdict(order) for _, order in pairs],
-        "checklist": [asdict(entry) for entry in questions],
+        "orders": [order for _, order in pairs],
+        "checklist": questions,
     }
     sections = _spell_commands(
         _mark_judges(without_repeats(shown_sections, [*cautions_shown_elsewhere(study), *limits]), study)

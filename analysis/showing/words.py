@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +22,13 @@ ENOUGH_SEEDS = 30  # so many rule out that one training in ten collapses
 
 
 def to_plain(value: Any) -> Any:
-    """Plain values, however deep: numpy's scalars and arrays become Python's, NaN and infinity None.
+    """Plain values, however deep: dataclasses become mappings, numpy's values Python's, NaN and infinity None.
 
     >>> to_plain({"low": np.float64("nan"), "ranks": np.array([1, 2])})
     {'low': None, 'ranks': [1, 2]}
     """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(name): to_plain(part) for name, part in value.items()}
     if isinstance(value, np.generic | np.ndarray):

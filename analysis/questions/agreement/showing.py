@@ -301,10 +301,10 @@ def document(answer: AgreementAnswer) -> dict[str, Any]:
             "labels": {
                 c.label: {"share": c.share, "agreement": c.agreement, "kappa": c.kappa} for c in statistics.categories
             },
-            "raters": [asdict(rater) for rater in answer.raters],
+            "raters": answer.raters,
             "dawid_skene": _model_keys(answer.truth, answer.labels),
             "mace": _model_keys(answer.spamming, answer.labels),
-            "voters": asdict(answer.voters),
+            "voters": answer.voters,
             "warnings": [*not_people(answer.voters), *answer.warnings],
             "signature": answer.signature,
         }
@@ -429,9 +429,7 @@ def agreement(
         strata = strata_of(table, Path(raters), by)
         groups = answer_groups(table, strata, clusters)
         blocks[-1:-1] = group_parts(groups, strata)
-        numbers["strata"] = to_plain(
-            {"by": by, "groups": [asdict(group) for group in groups], "warnings": list(strata.notes)}
-        )
+        numbers["strata"] = to_plain({"by": by, "groups": groups, "warnings": list(strata.notes)})
     if posteriors is not None:
         write_posteriors(posteriors, table.given(), model)
     return Result(numbers, blocks, lambda: draw(agreed), told_of_reading(table))

@@ -243,7 +243,7 @@ def document(answer: ChoiceAnswer) -> dict[str, Any]:
         "people_less_models": [_rename_key(asdict(row), "difference", "found") for row in answer.against],
         "chance": answer.chance,
         "by": answer.by,
-        "turns": [asdict(part) for part in answer.turns],
+        "turns": answer.turns,
         "participants": [
             {"about": about, "answer": text, "people": people} for about, text, people in answer.participants
         ],

@@ -384,9 +384,9 @@ def document(answer: ComparisonAnswer) -> dict[str, Any]:
     """The stable keys of `--json`; a number that cannot be computed is null."""
     keys = {
         "methods": [_method_keys(row) for row in answer.methods],
-        "people_choosing": [asdict(row) for row in answer.choosing],
+        "people_choosing": answer.choosing,
         "people_choosing_notes": answer.choosing_notes,
-        "orders": [asdict(row.order) for row in answer.orders],
+        "orders": [row.order for row in answer.orders],
         "generalisability": [
             _panel_keys(row.panel) | {"of": "architectures", **_share_keys(row.generalisability)}
             for row in answer.panels
@@ -396,12 +396,12 @@ def document(answer: ComparisonAnswer) -> dict[str, Any]:
         "above_untrained": [
             asdict(task) | {"shown": task.shown, "shown_as_trained": task.shown_as_trained} for task in answer.above
         ],
-        "baselines_above": [asdict(task) for task in answer.below],
+        "baselines_above": answer.below,
         "published": [
             {name: getattr(cell, name) for name in ("corpus", "task", "model", "f1", "printed", "sd")}
             for cell in answer.published
         ],
-        "voters": None if answer.voters is None else asdict(answer.voters),
+        "voters": answer.voters,
         "missing": answer.missing,
         "not_compared": [unused._asdict() for unused in answer.not_compared],
         "signature": answer.signature,
@@ -421,7 +421,7 @@ def _method_keys(row: ComparedMethod) -> dict[str, Any]:
     method, spread = row.method, row.method.over_seeds
     return {
         **_panel_keys(row.panel),
-        "scale": asdict(row.panel.shown),
+        "scale": row.panel.shown,
         "model": method.model,
         "seeds": method.seeds,
         "values": method.values,

@@ -391,17 +391,17 @@ def document(answer: PlanAnswer) -> dict[str, Any]:
             for row in answer.differences
         ],
         "equivalence": [{"margin": row.margin, "votes": row.votes, **asdict(row.effort)} for row in answer.margins],
-        "seeds": [asdict(row) for row in answer.seeds],
+        "seeds": answer.seeds,
         "judge": None
         if answer.helper is None
         else {
             **asdict(answer.helper),
             "rows": [{**asdict(row), **_money_keys(row, answer)} for row in answer.helped],
         },
-        "decision": None if answer.decision is None else asdict(answer.decision),
+        "decision": answer.decision,
         "running": [_look_keys(look, answer) for look in answer.looks],
-        "questions": [asdict(decision) for decision in decide_questions(answer.looks)],
-        "voters": None if answer.voters is None else asdict(answer.voters),
+        "questions": decide_questions(answer.looks),
+        "voters": answer.voters,
         "warnings": [*not_people(answer.voters), *answer.warnings],
         "signature": answer.signature,
     }
@@ -416,7 +416,7 @@ def _look_keys(look: Look, answer: PlanAnswer) -> dict[str, Any]:
         "clusters": look.clusters,
         "rarest": look.kind,
         "alpha": look.alpha,
-        "betting": None if look.bet is None else asdict(look.bet),
+        "betting": look.bet,
         **({} if look.now is None else asdict(look.now)),
         "decision": _name_decision(look),
         "reason": _name_reason(look, answer),

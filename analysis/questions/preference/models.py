@@ -270,8 +270,8 @@ def careful_document(careful: Careful) -> dict[str, Any]:
         "reason": careful.reason,
         "systems": {
             system.system: {
-                "strength": asdict(system.strength),
-                "typical": asdict(system.typical),
+                "strength": system.strength,
+                "typical": system.typical,
                 "rank": system.rank,
                 "default_rank": system.default_rank,
                 "p_best": system.best,
@@ -284,13 +284,13 @@ def careful_document(careful: Careful) -> dict[str, Any]:
             {
                 "first": contrast.first,
                 "second": contrast.second,
-                "net": asdict(contrast.net),
-                "ties": asdict(contrast.ties),
+                "net": contrast.net,
+                "ties": contrast.ties,
                 "p_first": contrast.better,
             }
             for contrast in careful.contrasts
         ],
-        "spreads": {name: asdict(sd) for name, sd in careful.spreads.items()},
+        "spreads": careful.spreads,
         "draws": careful.draws,
         "r_hat": careful.r_hat,
     }

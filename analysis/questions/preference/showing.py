@@ -636,16 +636,16 @@ def document(answer: PreferenceAnswer) -> dict[str, Any]:
             **rows[0],
             "contrasts": rows,
             "position": None if answer.position is None else _position_keys(answer.position),
-            "rounds": None if answer.rounds is None else asdict(answer.rounds),
+            "rounds": answer.rounds,
             "davidson": None if answer.ranking is None else _ranking_keys(answer.ranking),
-            "reversals": [asdict(reversal) for reversal in answer.reversals],
+            "reversals": answer.reversals,
             "careful": None if answer.careful is None else careful_document(answer.careful),
             "mixed": None if answer.mixed is None else mixed_document(answer.mixed),
-            "these_raters": [asdict(net) for net in answer.fixed],
-            "over_raters": [asdict(net) for net in answer.over_raters],
+            "these_raters": answer.fixed,
+            "over_raters": answer.over_raters,
             "unverified": [_unverified_keys(pair) for pair in answer.unverified],
-            "tie_index": None if answer.index is None else asdict(answer.index),
-            "voters": asdict(answer.voters),
+            "tie_index": answer.index,
+            "voters": answer.voters,
             "warnings": [*not_people(answer.voters), *answer.warnings],
             "signature": answer.signature,
         }
@@ -700,9 +700,9 @@ def _position_keys(side: Position) -> dict[str, Any]:
 def _ranking_keys(ranking: Ranking) -> dict[str, Any]:
     return {
         "model": ranking.model,
-        "strengths": {ranked.system: asdict(ranked.strength) for ranked in ranking.systems},
-        "tie": None if ranking.tie is None else asdict(ranking.tie),
-        "position": None if ranking.position is None else asdict(ranking.position),
+        "strengths": {ranked.system: ranked.strength for ranked in ranking.systems},
+        "tie": ranking.tie,
+        "position": ranking.position,
         "ranks": {
             ranked.system: {
                 "rank": ranked.rank,
@@ -717,7 +717,7 @@ def _ranking_keys(ranking: Ranking) -> dict[str, Any]:
             {"above": upper.system, "below": lower.system, "p": upper.below_next}
             for upper, lower in pairwise(ranking.systems)
         ],
-        "unranked": [asdict(unranked) for unranked in ranking.unranked],
+        "unranked": ranking.unranked,
         "freedom": ranking.freedom,
         "sets": ranking.sets,
     }
@@ -809,13 +809,13 @@ def preference(
         pairs_by_group = [(contrast, strata_of(contrast.votes, table, by)) for contrast in contrasts(matches)]
         groups = answer_groups(pairs_by_group, clusters)
         blocks[-1:-1] = group_parts(groups, by, notes)
-        numbers["strata"] = to_plain({"by": by, "groups": [asdict(group) for group in groups], "warnings": list(notes)})
+        numbers["strata"] = to_plain({"by": by, "groups": groups, "warnings": list(notes)})
     if covariates:
         path, known_pairs = pairs_known(votes, pairs)
         names = [covariates] if isinstance(covariates, str) else list(covariates)
         adjusted = adjusted_answer(matches, preferences.ranking, names, path.parent, known_pairs, clusters)
         blocks[-1:-1] = adjusted_parts(adjusted)
-        numbers["adjusted"] = to_plain(asdict(adjusted))
+        numbers["adjusted"] = to_plain(adjusted)
     return Result(numbers, blocks, lambda: row_figures(preferences), told_of_reading(matches.votes))
 
 

@@ -330,13 +330,13 @@ def document(answer: Answer) -> dict[str, Any]:
     """Every number, under the keys of `--json`."""
     if isinstance(answer, RanksAnswer):
         keys = {
-            "systems": [asdict(system) for system in answer.systems],
-            "pairs": [asdict(pair) for pair in answer.contrasts],
+            "systems": answer.systems,
+            "pairs": answer.contrasts,
             "unlinked": answer.unlinked,
             "rankings": answer.rankings,
             "complete": answer.complete,
-            "tie": answer.tie and asdict(answer.tie),
-            "concordance": answer.concordance and asdict(answer.concordance),
+            "tie": answer.tie,
+            "concordance": answer.concordance,
         }
     else:
         rows = [asdict(contrast) for contrast in answer.contrasts]
@@ -345,7 +345,7 @@ def document(answer: Answer) -> dict[str, Any]:
             "scale": list(answer.scale),
             "steps": answer.steps,
             "differences": [row | (row.pop("pairs") or no_counts) for row in rows],
-            "spreads": [asdict(spread) for spread in answer.spreads],
+            "spreads": answer.spreads,
         }
     return dict(to_plain({**keys, "warnings": list(answer.warnings), "recipe": answer.signature}))
 

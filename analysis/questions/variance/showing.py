@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -259,8 +258,8 @@ def document(answer: VarianceAnswer) -> dict[str, Any]:
     """The stable keys of `--json`."""
     keys = {
         "tables": [_table_keys(table) for table in answer.tables],
-        "compared": [asdict(row) for row in answer.compared],
-        "voters": None if answer.voters is None else asdict(answer.voters),
+        "compared": answer.compared,
+        "voters": answer.voters,
         "warnings": [*not_people(answer.voters), *answer.warnings],
         "not_used": answer.not_used,
         "signature": answer.signature,
@@ -278,8 +277,8 @@ def _table_keys(table: VarianceTable) -> dict[str, Any]:
         "levels": table.levels,
         "components": [_component_keys(part) for part in table.components],
         "target": table.target,
-        "design": asdict(table.design),
-        "d_study": [asdict(line) for line in table.d_study],
+        "design": table.design,
+        "d_study": table.d_study,
         "flips": [_flip_keys(order) for order in table.reversals],
         "warnings": table.warnings,
     }
