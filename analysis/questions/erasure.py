@@ -191,7 +191,10 @@ def _compare_tasks(seeds: Sequence[ErasedCheckpoint]) -> Iterator[ErasedTask]:
     measures = [key for key in MEASURES if key != "acts" or seeds[0].plain.acts is not None]
     for name in [name for name in by_name[0] if all(name in tasks for tasks in by_name)]:
         tasks = [replies[name] for replies in by_name]
-        randoms = [_random_of_same_rank(seed, task) for seed, task in zip(seeds, tasks, strict=True)]
+        randoms = [
+            [replies for replies in seed.erased if replies.is_random and replies.entry["ranks"] == task.entry["ranks"]]
+            for seed, task in zip(seeds, tasks, strict=True)
+        ]
         flat = [task.entry["flat"] for task in tasks]
         ranks = ["+".join(map(str, task.entry["ranks"].values())) for task in tasks]
         before, after, constant = (
@@ -219,10 +222,6 @@ def _compare_tasks(seeds: Sequence[ErasedCheckpoint]) -> Iterator[ErasedTask]:
             p_holm=math.nan,
             verdict=OPEN,
         )
-
-
-def _random_of_same_rank(seed: ErasedCheckpoint, task: ErasedReplies) -> list[ErasedReplies]:
-    return [replies for replies in seed.erased if replies.is_random and replies.entry["ranks"] == task.entry["ranks"]]
 
 
 def _context_worth(seed: ErasedCheckpoint) -> float:

@@ -166,7 +166,7 @@ def _list_names(names: Iterable[str]) -> str:
 
 
 def _measure_drops(scales: Sequence[PairedScale]) -> list[Drop]:
-    means = [measure_drop(scale) for scale in scales]
+    means = [_mean_of(scale, scale.clean - scale.value, scale.clean_parts - scale.parts) for scale in scales]
     adjusted: dict[int, float] = {}
     for task in dict.fromkeys((scale.evaluator, scale.name) for scale in scales):
         places = [
@@ -181,11 +181,6 @@ def _measure_drops(scales: Sequence[PairedScale]) -> list[Drop]:
         Drop(scale, float(scale.clean.mean()), float(scale.value.mean()), mean, adjusted.get(place, math.nan))
         for place, (scale, mean) in enumerate(zip(scales, means, strict=True))
     ]
-
-
-def measure_drop(scale: PairedScale) -> SeedMean:
-    """Clean minus perturbed, paired by dialogue and seed."""
-    return _mean_of(scale, scale.clean - scale.value, scale.clean_parts - scale.parts)
 
 
 def _mean_of(scale: PairedScale, values: Any, parts: Any) -> SeedMean:

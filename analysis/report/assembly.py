@@ -13,13 +13,9 @@ says where. A question to the votes is asked in answers.py.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
-
-import jinja2
 
 from seedvote.analysis.arguments import Question
 from seedvote.analysis.questions import discriminators
@@ -50,7 +46,15 @@ from seedvote.analysis.report.design import (
 )
 from seedvote.analysis.report.findings import write_advice
 from seedvote.analysis.report.paper.kit import KitSource, paper_section
-from seedvote.analysis.showing.page import Reported, RowFigure, Section, embed_images, hash_source
+from seedvote.analysis.showing.page import (
+    TEMPLATES,
+    Reported,
+    RowFigure,
+    Section,
+    embed_images,
+    hash_source,
+    load_templates,
+)
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, markdown_text, write_latex, write_markdown
 from seedvote.analysis.showing.words import to_plain
 from seedvote.analysis.votes.cautions import judges_caption, marked_table, not_people
@@ -77,7 +81,6 @@ ORDER = (
     "dictionary",
 )  # of the sections
 LAST_QUESTION = "worth"  # after which a section stands that is not in this order
-TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 SAMPLES = 1
 FINDINGS = 6  # the verdict and five more
 ANSWERING = ("preferred", "rated", "ranked", "ties", "probes", "compare", "choice", "leaderboard")  # in this order
@@ -207,9 +210,8 @@ def build_report(
         "orders": [order for _, order in pairs],
         "checklist": questions,
     }
-    sections = _spell_commands(
-        _mark_judges(without_repeats(shown_sections, [*cautions_shown_elsewhere(study), *limits]), study)
-    )
+    given_elsewhere = () if study.votes is None else study.votes.warnings  # what was left out, under "What was done"
+    sections = _spell_commands(_mark_judges(without_repeats(shown_sections, [*given_elsewhere, *limits]), study))
     full_report = Report(
         title=document["title"],
         study=study,
@@ -259,11 +261,6 @@ def _with_kit(full_report: Report, folder: str) -> Report:
         (k for k, member in enumerate(full_report.sections) if member.key == "reviewers"), len(full_report.sections)
     )
     return replace(full_report, sections=(*full_report.sections[:place], section, *full_report.sections[place:]))
-
-
-def cautions_shown_elsewhere(study: Study) -> tuple[str, ...]:
-    """Cautions that the page gives elsewhere: what was left out, under "What was done"."""
-    return () if study.votes is None else study.votes.warnings
 
 
 def without_repeats(sections: Sequence[Section], cautions_elsewhere: Sequence[str]) -> tuple[Section, ...]:
@@ -339,18 +336,6 @@ def _join_numbers(value: Any) -> Any:
     return value.replace(" %", "\N{NO-BREAK SPACE}%") if is_text else value
 
 
-@functools.cache  # compiled once, however many reports a program writes
-def _load_templates() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_join_numbers,
-    )
-
-
 def render_page(full_report: Report) -> str:
     """The self-contained HTML page."""
     study, numbers, first = full_report.study, {}, 1
@@ -358,7 +343,7 @@ def render_page(full_report: Report) -> str:
         numbers[section.key], first = first, first + len(section.tables)
     style, script = ((TEMPLATES / "report" / name).read_text(encoding="utf-8") for name in ("report.css", "report.js"))
     return (
-        _load_templates()
+        load_templates(_join_numbers)
         .get_template("report/report.html")
         .render(
             report=full_report,

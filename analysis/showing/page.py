@@ -15,8 +15,9 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -28,6 +29,10 @@ from seedvote.dialogue.errors import InputError
 from seedvote.dialogue.media import read_media
 from seedvote.dialogue.records import Part
 
+if TYPE_CHECKING:
+    import jinja2
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 HUES = 8  # colour classes c0 to c7
 SHAPES = ("dot", "square", "triangle", "diamond", "cross")
 QUARTERS = (0, 0.25, 0.5, 0.75, 1)  # the ticks of an axis of shares
@@ -205,6 +210,21 @@ class Ticks:
 
 def _spell_tick(number: str) -> str:
     return number.replace("-", MINUS).replace("%", " %")
+
+
+@cache  # compiled once, however many pages a program writes
+def load_templates(finalize: Callable[[Any], Any] | None = None) -> jinja2.Environment:
+    """The templates of pages; `finalize` goes over every value that they show."""
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalize,
+    )
 
 
 def hash_source(content: str) -> str:

@@ -128,8 +128,9 @@ def curves_figure(
     """Curves named at their right ends; `references` are named horizontal lines. For power, stopping and D-studies."""
     ends = [break_text(line.label, 0.3 * WIDTH, LABEL) for line in lines]
     height = max(3.3, 1.2 + sum(measure_height(end, LABEL) for end in ends))
+    widest = max(measure_block(end, LABEL) for end in ends)  # which stands beside the axes
     figure, axes = _open_frame(
-        title, recipe, xlabel, ylabel, height=height, left=0.11, right=min(0.8, _find_right_edge(ends))
+        title, recipe, xlabel, ylabel, height=height, left=0.11, right=min(0.8, 0.96 - widest / WIDTH)
     )
     if logarithmic:
         axes.set_xscale("log")
@@ -255,11 +256,6 @@ def _open_frame(
 def _measure_further_lines(text: str, size: float) -> float:
     """What a text takes beyond its first line, in inches."""
     return measure_height(text, size) - measure_height(text and "line", size)
-
-
-def _find_right_edge(texts: Sequence[str], size: float = LABEL) -> float:
-    """Where an axes must end for these texts to stand beside it."""
-    return 0.96 - max(measure_block(text, size) for text in texts) / WIDTH
 
 
 def _line_at(axes: Axes, at: float, name: str, *, foot: bool = False) -> None:

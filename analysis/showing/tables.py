@@ -103,17 +103,14 @@ def text_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     cells = [[str(cell) for cell in row] for row in [head, *rows]]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     right = _find_numeric_columns(head, cells[1:])
-    lines = ("  ".join(_pad_cell(*part) for part in zip(row, widths, right, strict=True)) for row in cells)
+    pad = [str.rjust if is_number else str.ljust for is_number in right]
+    lines = ("  ".join(fit(cell, width) for fit, cell, width in zip(pad, row, widths, strict=True)) for row in cells)
     return "\n".join(line.rstrip() for line in lines)
 
 
 def _find_numeric_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[bool]:
     """Which columns hold numbers and nothing else."""
     return [bool(rows) and all(_is_numeric(row[place]) for row in rows) for place in range(len(head))]
-
-
-def _pad_cell(cell: str, width: int, right: bool) -> str:
-    return cell.rjust(width) if right else cell.ljust(width)
 
 
 def _is_numeric(cell: str) -> bool:

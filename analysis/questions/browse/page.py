@@ -6,7 +6,6 @@ are those of the terminal and of `--json`; the texts are on the page.
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,8 +13,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
-
-import jinja2
 
 from seedvote.analysis.questions.browse.answer import BrowseAnswer, CastVote, JudgedPair, SliceNet, Talks, answer
 from seedvote.analysis.questions.browse.sets import (
@@ -28,7 +25,7 @@ from seedvote.analysis.questions.browse.sets import (
     has_choices,
     has_ratings,
 )
-from seedvote.analysis.showing.page import hash_source, link_files
+from seedvote.analysis.showing.page import TEMPLATES, hash_source, link_files, load_templates
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, percent, signed, to_plain
@@ -219,7 +216,6 @@ def _agreement_words(judged: Sequence[JudgedPair | AnsweredQuestion | RatedSet])
     return ", ".join(f"{AGREEMENT[key]} {number:,}" for key, number in _agreement_counts(judged).items() if number)
 
 
-TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 PAGE = "browse.html"
 TALKS = "conversations.jsonl"
 FIXED = 5  # keys of a pair before its slices: both systems, winner, agreement, kind
@@ -350,22 +346,11 @@ def _describe_question(judged: AnsweredQuestion | RatedSet, name: str, winner: s
     return {"name": name, "source": judged.source, "keys": keys, "counts": "0 0 0", "comments": judged.comments}
 
 
-@functools.cache
-def _load_templates() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
 def _render_template(template: str, what: str, **values: object) -> str:
     """What no text file can hold (half a character) becomes a question mark."""
     script, style = ((TEMPLATES / "browse" / name).read_text(encoding="utf-8") for name in ("browse.js", "browse.css"))
     page = (
-        _load_templates()
+        load_templates()
         .get_template(template)
         .render(
             **{"places": {}, "not_people": [], "link": str, "marks": [], **values},

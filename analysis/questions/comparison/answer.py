@@ -276,7 +276,7 @@ def answer(
         return None
     rows = [(panel, method) for panel in panels for method in methods(panel)]
     shares = {id(panel): between_architectures(panel) for panel in panels}
-    people = choosing_people(study.choices, clusters)
+    people = tuple(_hit_shares(study.choices, clusters)) if study.choices is not None else ()
     return ComparisonAnswer(
         tuple(ComparedPanel(panel, shares[id(panel)]) for panel in panels),
         tuple(ComparedMethod(panel, method, between_seeds(panel, method.model)) for panel, method in rows),
@@ -502,12 +502,8 @@ def training_seconds(folder: Path) -> Mapping[str, float]:
     return {model: float(np.mean(values)) for model, values in seconds_of.items()}
 
 
-def choosing_people(choices: Choices | None, clusters: str = "auto") -> tuple[ChoosingPeople, ...]:
-    """R@1 of every corpus, and R@2 where somebody was asked for the second best."""
-    return () if choices is None else tuple(_hit_shares(choices, clusters))
-
-
 def _hit_shares(choices: Choices, clusters: str) -> Iterator[ChoosingPeople]:
+    """R@1 of every corpus, and R@2 where somebody was asked for the second best."""
     for corpus in dict.fromkeys(question.corpus for question in choices.questions):
         part = choices.select(choices.corpus(corpus))
         questions = np.unique(part.pair)

@@ -245,13 +245,10 @@ def adjusted_sentences(adjusted: Adjusted) -> Iterator[str]:
     for effect in adjusted.effects:
         odds = f"{number(effect.odds_ratio)} times the odds"
         span = f"95 % interval {number(effect.low)} to {number(effect.high)}, {p_equals(effect.p)}"
-        yield f"A response {_spell_step(effect)} has {odds} of being preferred ({span})."
+        step = effect.step if effect.step == "twice as long" else f"with {effect.step}"
+        yield f"A response {step} has {odds} of being preferred ({span})."
     if adjusted.left_out:
         yield f"{count(adjusted.left_out, 'vote')} on pairs without these values are left out here."
-
-
-def _spell_step(effect: Effect) -> str:
-    return effect.step if effect.step == "twice as long" else f"with {effect.step}"
 
 
 def spell_names(adjusted: Adjusted) -> str:

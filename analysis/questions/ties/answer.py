@@ -190,7 +190,7 @@ def answer(
         check_size(name, len(part), recipe)
     crowded = not replace and any(PAPERS_PART * size > len(part) for _, part in parts)
     *experiments, pooled = [_make_experiment(name, part, recipe, clusters, crowded) for name, part in parts]
-    voter_counts = voters(votes)
+    voter_counts, given = voters(votes), votes.given()
     model, unfitted = _fit_mixed(votes, clusters) if mixed else (None, ())
     units = _unit_curves(votes, dataclasses.replace(recipe, replace=replace or crowded), _known_units(votes, pooled))
     return TiesAnswer(
@@ -198,7 +198,7 @@ def answer(
         pooled=pooled,
         units=tuple(units),
         traits=tie_traits(votes, pairs or {}, clusters),
-        effective_raters=_effective_raters(votes.given()),
+        effective_raters=None if given.rater is None or not len(given) else kish(given.rater),
         devices=_compare_devices(votes.given(), clusters),
         differences=_compare_differences(votes.given(), clusters, pairs or {}),
         mixed=model,
@@ -208,10 +208,6 @@ def answer(
         warnings=(*unfitted, *_crowding_cautions([*experiments, pooled]), *votes.warnings, *list_cautions(votes)),
         signature=_sign_recipe(recipe, pooled, [*experiments, pooled, *units], voter_counts),
     )
-
-
-def _effective_raters(votes: Votes) -> float | None:
-    return None if votes.rater is None or not len(votes) else kish(votes.rater)
 
 
 def _compare_devices(votes: Votes, clusters: str) -> tuple[DeviceTies, ...]:

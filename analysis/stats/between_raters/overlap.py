@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, stdtrit
 
 from seedvote.analysis.stats.between_raters.jackknife import LeftOut, jackknife
+from seedvote.analysis.stats.intervals import kish
 
 Floats = NDArray[np.float64]
 Marked = Collection[tuple[int, str]]
@@ -54,7 +55,7 @@ def measure_overlap(texts: Sequence[MarkedText], level: float = 0.95) -> Overlap
     dialogues = _number_names([row[0] for row in rows])
     people = _number_names([name for row in rows for name in row[1:3]]).reshape(-1, 2)
     raters = [people[:, 0], people[:, 1]]
-    value, chance = _ratio(shares[:, 0], shares[:, 1]), float(shares[:, 2].sum() / shares[:, 1].sum())
+    value, chance = (float(shares[:, k].sum() / shares[:, 1].sum()) for k in (0, 2))
     low, high = _find_ends(value, shares, dialogues, raters, level)
     return Overlap(value, low, high, chance, len(rows))
 
@@ -76,10 +77,6 @@ def _number_names(names: Sequence[str]) -> NDArray[np.int64]:
     return np.array([known[name] for name in names])
 
 
-def _ratio(above: Floats, below: Floats) -> float:
-    return float(above.sum() / below.sum()) if below.sum() else float("nan")
-
-
 def _find_ends(
     value: float, shares: Floats, dialogues: NDArray[np.int64], raters: Sequence[NDArray[np.int64]], level: float
 ) -> tuple[float | None, float | None]:
@@ -95,7 +92,7 @@ def _find_ends(
         for codes in raters:
             cells[int(dialogue), int(codes[k])] += shares[k, :2]
     total = shares[:, :2].sum(axis=0)
-    ways = [LeftOut(_without(total, sums), _kish(sums[:, 1])) for sums in (by_dialogue, by_rater)]
+    ways = [LeftOut(_without(total, sums), kish(np.arange(len(sums)), sums[:, 1])) for sums in (by_dialogue, by_rater)]
     error = jackknife(float(logit(value)), ways, _without(total, np.array(list(cells.values()))))
     if not np.isfinite(error.se):
         return None, None
@@ -113,7 +110,3 @@ def _without(total: Floats, parts: Floats) -> Floats:
     share = np.divide(rest[:, 0], rest[:, 1], out=np.full(len(rest), np.nan), where=rest[:, 1] > 0)
     logits: Floats = logit(np.clip(share, 1e-6, 1 - 1e-6))
     return logits
-
-
-def _kish(weights: Floats) -> float:
-    return float(weights.sum() ** 2 / (weights @ weights))

@@ -127,6 +127,6 @@ CLAIMS = (
     ),
     Claim(
         "range of seeds", "the range of seeds holds the median training as often as it says (here as if it said .95)",
-        {"stats.seed_range.SeedRange": "low high"}, RANGES, holds_the_median, 0.95, 0.95, studies=20_000,
+        {"stats.spread.SeedRange": "low high"}, RANGES, holds_the_median, 0.95, 0.95, studies=20_000,
     ),
 )  # fmt: skip

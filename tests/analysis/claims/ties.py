@@ -122,7 +122,7 @@ CLAIMS = (
     ),
     Claim(
         "equivalence", "two systems at the margin are called equivalent in 5 % of studies",
-        {"stats.equivalence.Equivalence": "p low high"}, WORLDS, estimated(claims_equivalence), 0.05, 0.06,
+        {"stats.net_preference.Equivalence": "p low high"}, WORLDS, estimated(claims_equivalence), 0.05, 0.06,
         is_error=True, studies=2000,
     ),
     Claim(
