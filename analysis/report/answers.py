@@ -23,6 +23,7 @@ from seedvote.analysis.showing.page import Section
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, percent, signed
 from seedvote.analysis.stats.intervals import Interval
+from seedvote.analysis.stats.power import smallest_shown
 from seedvote.analysis.votes.cautions import reading_of
 from seedvote.analysis.votes.inputs import with_items
 from seedvote.analysis.votes.ratings import RatingsTable
@@ -47,6 +48,13 @@ class VotesAnswers:
     votes: Votes | None = None
     rated: RatedAnswer | None = None
     table: RatingsTable | None = None
+
+    @property
+    def smallest_shown(self) -> float | None:
+        """The net preference in points that the comparison with most votes shows with power .80; None: unknown."""
+        nets = [preference.net for preference in self.preference.preferences] if self.preference else []
+        largest = max(nets, key=lambda net: net.n, default=None)
+        return 100 * smallest_shown(largest) if largest and largest.se else None
 
     def documents(self) -> dict[str, Any]:
         """Every room's numbers under the keys of its command's `--json`, with what it read."""

@@ -10,24 +10,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from seedvote.analysis.questions.agreement.answer import NONE_TWICE, AgreementAnswer
+from seedvote.analysis.questions.agreement.answer import NONE_TWICE
 from seedvote.analysis.questions.agreement.showing import spell_interval
 from seedvote.analysis.questions.judge.answer import JudgeAnswer
 from seedvote.analysis.questions.judge.showing import ORDERS
-from seedvote.analysis.questions.preference.answer import Position, PreferenceAnswer, position
+from seedvote.analysis.questions.preference.answer import Position, position
 from seedvote.analysis.questions.preference.showing import spell_clusters
 from seedvote.analysis.questions.ratings.showing import name_test
 from seedvote.analysis.report.answers import VotesAnswers
 from seedvote.analysis.showing.page import Section
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, percent
-from seedvote.analysis.stats.power import smallest_shown
 from seedvote.analysis.votes.ratings import RatingsTable
 from seedvote.analysis.votes.scores.files import find_score_files
 from seedvote.analysis.votes.scores.panel import PEOPLE, UNSEEN, Panel
@@ -240,15 +238,14 @@ class Asked:
 
 def fill_checklist(study: Study, answers: VotesAnswers, panels: list[Panel]) -> list[Asked]:
     """Every question with its answer, those on people first; without votes only the ones on models and files."""
-    hit = study.hit
     if study.ratings is not None:
         return [*_answer_on_ratings(study, study.ratings, answers), *_answer_on_models(study, panels)]
     if study.votes is None:
         return [*_answer_on_models(study, panels)]
     preference = answers.preference
     side = position(study.votes) if preference is None else preference.position
-    task, raters = _answer_on_task(study, study.votes, hit, side), _answer_on_raters(study, study.votes, hit)
-    return [*task, *raters, *_answer_on_results(preference, answers.agreement), *_answer_on_models(study, panels)]
+    task, raters = _answer_on_task(study, study.votes, side), _answer_on_raters(study, study.votes)
+    return [*task, *raters, *_answer_on_results(answers), *_answer_on_models(study, panels)]
 
 
 def asked_of_judges(answer: JudgeAnswer | None) -> Iterator[Asked]:
@@ -281,22 +278,23 @@ def asked_of_judges(answer: JudgeAnswer | None) -> Iterator[Asked]:
         )
 
 
-def _answer_on_ratings(study: Study, table: RatingsTable, answers: VotesAnswers) -> Iterator[Asked]:
-    """What is asked about ratings or ranks; a table alone holds nothing of how they were gathered."""
-    question, ours = study.asked, "the built-in wording (docs/responses.md)" if study.hit else None
-    wording = (
-        f"\N{LEFT DOUBLE QUOTATION MARK}{question['ask']}\N{RIGHT DOUBLE QUOTATION MARK}"
-        if question.get("ask")
-        else ours
-    )
+def _answer_on_wording(study: Study, wording: str | None, built_in: str | None) -> Iterator[Asked]:
+    """The question and the instructions; `built_in` says where those of our own pages stand, if they were shown."""
+    question = f"\N{LEFT DOUBLE QUOTATION MARK}{wording}\N{RIGHT DOUBLE QUOTATION MARK}" if wording else built_in
     yield _build_row(
         "Which quality was judged, and how it was worded",
         f"{_HEDS}; {_TWENTY}",
-        wording,
+        question,
         "the question as raters saw it, and what the quality means",
     )
-    instructions = "hit.toml holds them" if "instructions" in study.hit else ours
+    instructions = "hit.toml holds them" if "instructions" in study.hit else built_in
     yield _build_row("Full instructions and examples", f"{_ARR}, D1", instructions, "the instructions, in an appendix")
+
+
+def _answer_on_ratings(study: Study, table: RatingsTable, answers: VotesAnswers) -> Iterator[Asked]:
+    """What is asked about ratings or ranks; a table alone holds nothing of how they were gathered."""
+    built_in = "the built-in wording (docs/responses.md)" if study.hit else None
+    yield from _answer_on_wording(study, study.asked.get("ask"), built_in)
     low, high = table.scale
     ranked = "a rank for each response, 1 the best; equals share the mean of their ranks" if table.ranks else None
     yield _build_row(
@@ -318,7 +316,7 @@ def _answer_on_ratings(study: Study, table: RatingsTable, answers: VotesAnswers)
         f"where the {count(table.people, 'rater')} came from" if table.people else "number and origin of the raters",
     )
     if study.raters:
-        yield from _answer_on_treatment(study, study.hit)
+        yield from _answer_on_treatment(study)
     test = name_test(answers.rated) if answers.rated else None
     yield _build_row("Which test, on which unit, corrected for how many", f"{_LEE}; {_CARD}", test, "the test")
     yield _build_row("Agreement, with its interval", f"{_LEE}; {_TWENTY}", None, "how far raters of one item agree")
@@ -331,18 +329,9 @@ def _build_row(what: str, source: str, answer: str | None, otherwise: str) -> As
     return Asked(what, answer or _AUTHOR + otherwise, bool(answer), source)
 
 
-def _answer_on_task(study: Study, votes: Votes, hit: Mapping[str, Any], side: Position | None) -> Iterator[Asked]:
-    ours = "the built-in wording (docs/hit.md)" if set(votes.source) - {"imported", "unknown"} else None
-    wording = study.asked.get("ask") or hit.get("question")
-    question = f"\N{LEFT DOUBLE QUOTATION MARK}{wording}\N{RIGHT DOUBLE QUOTATION MARK}" if wording else ours
-    yield _build_row(
-        "Which quality was judged, and how it was worded",
-        f"{_HEDS}; {_TWENTY}",
-        question,
-        "the question as raters saw it, and what the quality means",
-    )
-    instructions = "hit.toml holds them" if "instructions" in hit else ours
-    yield _build_row("Full instructions and examples", f"{_ARR}, D1", instructions, "the instructions, in an appendix")
+def _answer_on_task(study: Study, votes: Votes, side: Position | None) -> Iterator[Asked]:
+    built_in = "the built-in wording (docs/hit.md)" if set(votes.source) - {"imported", "unknown"} else None
+    yield from _answer_on_wording(study, study.asked.get("ask") or study.hit.get("question"), built_in)
     labels = [label for k, label in enumerate(votes.labels) if (votes.choice == k).any()]
     yield _build_row("How raters could answer", _HEDS, f"one of {', '.join(labels)}; all are reported", "")
     pairs, dialogues = len(np.unique(votes.pair)), len(votes.dialogues)
@@ -366,7 +355,7 @@ def _answer_on_task(study: Study, votes: Votes, hit: Mapping[str, Any], side: Po
     )
 
 
-def _answer_on_raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Asked]:
+def _answer_on_raters(study: Study, votes: Votes) -> Iterator[Asked]:
     doors = ", ".join(f"{number:,} {door}" for door, number in votes.source.items())
     people = count(votes.voters, "rater") if votes.voters else None
     yield _build_row(
@@ -378,11 +367,12 @@ def _answer_on_raters(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Ite
     per = np.bincount(np.unique(votes.pair, return_inverse=True)[1])
     spread = f"{per.min()}" if per.min() == per.max() else f"{per.min()} to {per.max()}"
     yield _build_row("Judgements per item", _HEDS, f"{spread}, {len(votes):,} in all", "")
-    yield from _answer_on_treatment(study, hit)
+    yield from _answer_on_treatment(study)
 
 
-def _answer_on_treatment(study: Study, hit: Mapping[str, Any]) -> Iterator[Asked]:
+def _answer_on_treatment(study: Study) -> Iterator[Asked]:
     """How raters were checked, paid and asked."""
+    hit = study.hit
     checks = sum(rater.checks_seen for rater in study.raters)
     blocked = sum(rater.status == "blocked" for rater in study.raters)
     yield _build_row(
@@ -411,7 +401,8 @@ def _answer_on_treatment(study: Study, hit: Mapping[str, Any]) -> Iterator[Asked
     )
 
 
-def _answer_on_results(preference: PreferenceAnswer | None, agreement: AgreementAnswer | None) -> Iterator[Asked]:
+def _answer_on_results(answers: VotesAnswers) -> Iterator[Asked]:
+    preference, agreement = answers.preference, answers.agreement
     kappa = None if agreement is None else agreement.statistics.fleiss_kappa
     known = None if kappa is None or not np.isfinite(kappa.value) else f"Fleiss' kappa {spell_interval(kappa, 2)}"
     without = NONE_TWICE if agreement is None or not agreement.comparable else "All votes have the same label."
@@ -422,19 +413,12 @@ def _answer_on_results(preference: PreferenceAnswer | None, agreement: Agreement
     yield _build_row(
         "Which test, on which unit, corrected for how many", f"{_LEE}; {_CARD}", tested, "which systems were compared"
     )
-    yield _build_row(
-        "What difference the study could have shown", _CARD, _say_smallest_difference(preference), "a power analysis"
-    )
+    points = answers.smallest_shown
+    shown = None if points is None else f"a net preference of {points:.0f} points with power .80"
+    yield _build_row("What difference the study could have shown", _CARD, shown, "a power analysis")
     yield _build_row(
         "Hypotheses stated beforehand", _LEE, None, "the preregistration, and the margin of equivalence stated in it"
     )
-
-
-def _say_smallest_difference(answer: PreferenceAnswer | None) -> str | None:
-    if answer is None or not answer.preferences:
-        return None
-    largest = max((preference.net for preference in answer.preferences), key=lambda net: net.n)
-    return f"a net preference of {100 * smallest_shown(largest):.0f} points with power .80" if largest.se else None
 
 
 def _answer_on_models(study: Study, panels: list[Panel]) -> Iterator[Asked]:

@@ -16,7 +16,6 @@ from seedvote.analysis.questions.agreement.showing import spell_interval
 from seedvote.analysis.questions.preference.showing import spell_clusters
 from seedvote.analysis.report.answers import VotesAnswers
 from seedvote.analysis.showing.words import count
-from seedvote.analysis.stats.power import smallest_shown
 from seedvote.analysis.votes.cautions import judges_caption, voters
 from seedvote.analysis.votes.study import Study
 from seedvote.analysis.votes.votes import Votes
@@ -133,19 +132,12 @@ def _answer_on_sample(study: Study, votes: Votes, answers: VotesAnswers) -> Iter
     )
     recipe = study.recipes.get("pairs.jsonl", "")
     yield Item("3.1.2", "How were they chosen?", "", f"The pairs were made by this recipe: {recipe}." if recipe else "")
-    least = _say_smallest_difference(answers)
+    points = answers.smallest_shown
+    least = "" if points is None else f".80 for a net preference of {points:.0f} points."
     how = "From the standard error and degrees of freedom of the clustered interval, by t; computed after the study."
     yield Item("3.1.3.1", "How was statistical power computed?", how if least else "")
     yield Item("3.1.3.2", "What is the power of the sample?", least)
     yield Item("3.1.3.3", "Where is the code of that?", "In Seedvote: analysis/stats/power.py." if least else "")
-
-
-def _say_smallest_difference(answers: VotesAnswers) -> str:
-    answer = answers.preference
-    if answer is None or not answer.preferences:
-        return ""
-    largest = max((preference.net for preference in answer.preferences), key=lambda net: net.n)
-    return f".80 for a net preference of {100 * smallest_shown(largest):.0f} points." if largest.se else ""
 
 
 def _answer_on_evaluators(study: Study, votes: Votes, hit: Mapping[str, Any]) -> Iterator[Item]:

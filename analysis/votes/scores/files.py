@@ -7,7 +7,7 @@ metrics.parquet and scores.parquet of version 0.2.0 say nothing: they are known 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -155,12 +155,7 @@ def _condition_of(path: Path, folder: Path) -> str:
 
 
 def _read_metadata(path: Path) -> dict[str, str]:
-    try:
-        metadata = pq.read_schema(path).metadata or {}
-    except FileNotFoundError as error:
-        raise InputError(f"{path} cannot be read: there is no such file.") from error
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path} cannot be read as Parquet ({error}).") from error
+    metadata = _read_parquet(pq.read_schema, path).metadata or {}
     return {
         name.decode(): metadata[name].decode("utf-8", "replace") for name in metadata if name in (b"format", b"cards")
     }
@@ -316,8 +311,12 @@ def _checked_table(source: Any, needed: Sequence[str]) -> pa.Table:
 def _table_of_file(path: Path) -> pa.Table:
     if path.suffix != ".parquet":
         return pa.table(dict(read_columns(path, TYPES, record="").arrays))
+    return _read_parquet(pq.read_table, path)
+
+
+def _read_parquet(read: Callable[[Path], Any], path: Path) -> Any:
     try:
-        return pq.read_table(path)
+        return read(path)
     except FileNotFoundError as error:
         raise InputError(f"{path} cannot be read: there is no such file.") from error
     except (OSError, pa.ArrowInvalid) as error:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -45,13 +45,8 @@ CONTROL = "controls stand beside what they are for"
 Values = Mapping[Key, Mapping[int | None, Value]]
 
 
-def panels_of(study: Study, clusters: str = "auto") -> list[Panel]:
-    """People, then every evaluator in the order of its card; baselines stay beside what they belong to."""
-    return compared_panels(study, clusters)[0]
-
-
 def compared_panels(study: Study, clusters: str = "auto") -> tuple[list[Panel], list[Unused]]:
-    """The panels, and what of the study they do not show."""
+    """People, then every evaluator in the order of its card; and what of the study they do not show."""
     panels: list[Panel] = []
     omissions: list[Unused] = []
     votes = study.votes
@@ -59,13 +54,7 @@ def compared_panels(study: Study, clusters: str = "auto") -> tuple[list[Panel], 
         panels += people_panels(votes, study.pairs, clusters)
     if study.scores is not None:
         compared, other_keys = kept_keys(study.scores)
-        cards, unit = study.scores.cards, study.scores.unit
-        panels += with_option_draws(
-            score_panels(compared, cards, unit),
-            study.scores,
-            compared,
-            lambda values: score_panels(values, cards, unit),
-        )
+        panels += _panels_with_draws(study.scores, compared)
         omissions += [*other_keys, *study.scores.left_out]
     return sorted(panels, key=_panel_order), omissions
 
@@ -192,9 +181,7 @@ def _cluster_covariance(parts: Floats) -> Floats:
     return parts @ parts.T * (groups / (groups - 1) if groups > 1 else math.nan)
 
 
-def with_option_draws(
-    panels: Sequence[Panel], scores: Scores, compared: Values, panels_of_draw: Callable[[Values], Sequence[Panel]]
-) -> list[Panel]:
+def _panels_with_draws(scores: Scores, compared: Values) -> list[Panel]:
     """The panels of the first draw of false options; those that were asked with further draws keep all of them.
 
     Each draw asks about the same dialogues, so that the variance can tell the draw's part from the dialogue's.
@@ -209,11 +196,12 @@ def with_option_draws(
         ):
             values_by_draw.setdefault(key.condition, {})[key._replace(condition="")] = values
     panels_by_draw = [
-        {_scale_name(panel): panel for panel in panels_of_draw(values)} for values in values_by_draw.values()
+        {_scale_name(panel): panel for panel in score_panels(values, scores.cards, scores.unit)}
+        for values in values_by_draw.values()
     ]
     return [
         _add_draws(panel, [draws[name] for draws in panels_by_draw if name in draws])
-        for panel in panels
+        for panel in score_panels(compared, scores.cards, scores.unit)
         for name in [_scale_name(panel)]
     ]
 

@@ -17,7 +17,7 @@ from seedvote.analysis.questions.variance.showing import LEAST, section, study_t
 from seedvote.analysis.report.assembly import build_report
 from seedvote.analysis.stats.components import RESIDUAL
 from seedvote.analysis.votes.long_tables import LongTable, long_from_votes
-from seedvote.analysis.votes.scores.study_panels import panels_of
+from seedvote.analysis.votes.scores.study_panels import compared_panels
 from seedvote.analysis.votes.study import read_study
 from seedvote.analysis.votes.systems import fixed_sides
 from seedvote.analysis.votes.votes import votes_from_columns
@@ -270,7 +270,7 @@ def test_a_table_has_the_same_intervals_whatever_is_asked_beside_it(study, capsy
 
 
 def test_the_section_shows_the_answers_numbers(study):
-    found = answer(study_tables(read_study(study), panels_of(read_study(study))))
+    found = answer(study_tables(read_study(study), compared_panels(read_study(study))[0]))
     (table,) = section(found).tables
     every = [part for one in found.tables for part in one.components]
     parts = [part for part in every if part.share >= LEAST or part.name == RESIDUAL]

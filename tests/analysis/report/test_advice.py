@@ -17,7 +17,7 @@ from seedvote.analysis.report.design import fill_checklist
 from seedvote.analysis.report.findings import write_advice
 from seedvote.analysis.stats.spread import sd_ratio, seed_spread
 from seedvote.analysis.votes.scores.panel import Method
-from seedvote.analysis.votes.scores.study_panels import panels_of
+from seedvote.analysis.votes.scores.study_panels import compared_panels
 from seedvote.analysis.votes.study import read_study
 from tests.analysis.report_study import add_scores, add_votes
 from tests.analysis.stats.test_seed_power import panel
@@ -92,7 +92,10 @@ def test_spreads_are_ranked_if_their_ratio_excludes_one():
 def test_advice_names_votes_seeds_and_hours(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path), models=("bilstm_attn", "hred")))
     said = write_advice(
-        study, votes_answers(study, None, "auto").preference, panels_of(study), ordered(panels_of(study))
+        study,
+        votes_answers(study, None, "auto").preference,
+        compared_panels(study)[0],
+        ordered(compared_panels(study)[0]),
     )
     assert "can show no net preference with power .80" in said[0] and "of rating" in said[0]
     assert any("6 more seeds would bring the 95 % interval of an SD below twice the SD." in s for s in said)
@@ -109,12 +112,12 @@ def test_advice_names_the_pay_where_hit_toml_does(tmp_path):
 
 def test_single_seed_gets_no_advice_on_seeds(tmp_path):
     study = read_study(add_scores(tmp_path, seeds=1))
-    assert write_advice(study, None, panels_of(study), ordered(panels_of(study))) == []
+    assert write_advice(study, None, compared_panels(study)[0], ordered(compared_panels(study)[0])) == []
 
 
 def test_checklist_separates_files_from_the_author(tmp_path):
     study = read_study(add_scores(add_votes(tmp_path)))
-    asked = fill_checklist(study, votes_answers(study, None, "auto"), panels_of(study))
+    asked = fill_checklist(study, votes_answers(study, None, "auto"), compared_panels(study)[0])
     answers = {one.what: one for one in asked}
     assert answers["Judgements per item"].answer == "3, 90 in all"
     assert answers["More than one training seed"].answer == "bilstm_attn: 3 seeds"
@@ -129,7 +132,7 @@ def test_checklist_separates_files_from_the_author(tmp_path):
 
 def test_without_votes_only_models_and_files_are_asked_about(tmp_path):
     study = read_study(add_scores(tmp_path))
-    assert [one.what for one in fill_checklist(study, NONE, panels_of(study))] == [
+    assert [one.what for one in fill_checklist(study, NONE, compared_panels(study)[0])] == [
         "More than one training seed",
         "Decoding of the responses",
         "Data and recipe to repeat it",

@@ -7,7 +7,7 @@ from seedvote.analysis.questions.variance.answer import answer
 from seedvote.analysis.questions.variance.showing import not_used, study_tables
 from seedvote.analysis.stats.components import estimate_components, terms_of
 from seedvote.analysis.votes.long_tables import NESTED, LongTable
-from seedvote.analysis.votes.scores.study_panels import compared_panels, panels_of
+from seedvote.analysis.votes.scores.study_panels import compared_panels
 from seedvote.analysis.votes.study import read_study
 from tests.analysis.evaluators_study import DIALOGUES, card, rows, write
 
@@ -51,9 +51,9 @@ def drawn_study(path, draws=3, keep=lambda row: True):
 
 def test_option_draws_have_a_table_of_their_own(tmp_path):
     study = drawn_study(tmp_path / "all")
-    first, every = study_tables(study, panels_of(study))
+    first, every = study_tables(study, compared_panels(study)[0])
     once = drawn_study(tmp_path / "once", keep=lambda row: not row["condition"])
-    (alone,) = study_tables(once, panels_of(once))
+    (alone,) = study_tables(once, compared_panels(once)[0])
     assert (first.name, first.score.tolist()) == (alone.name, alone.score.tolist())
     assert every.title == "made-up judge: quality, 3 draws of false options"
     panels, left = compared_panels(study)
@@ -71,7 +71,7 @@ def test_draws_that_leave_a_model_or_a_dialogue_out_are_in_no_table(tmp_path):
         study = drawn_study(
             tmp_path / name, keep=lambda row, gone=gone: not row["condition"] or row[gone[0]] != gone[1]
         )
-        assert len(study_tables(study, panels_of(study))) == 1
+        assert len(study_tables(study, compared_panels(study)[0])) == 1
 
 
 def test_another_draw_is_of_the_item_that_is_compared(tmp_path):

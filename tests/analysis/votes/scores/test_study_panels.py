@@ -8,7 +8,7 @@ import pytest
 
 from seedvote.analysis.questions.comparison.answer import between_seeds
 from seedvote.analysis.votes.scores.panel import methods
-from seedvote.analysis.votes.scores.study_panels import panels_of, people_panels
+from seedvote.analysis.votes.scores.study_panels import compared_panels, people_panels
 from seedvote.analysis.votes.scores.values import ratio
 from seedvote.analysis.votes.study import study_of
 from seedvote.analysis.votes.votes import votes_from_columns
@@ -20,7 +20,7 @@ ROW = {"evaluator": "probe", "task": "AllSlots", "model": "hred", "checkpoint": 
 
 def panels_in(table):
     """The panels of a table of scores in memory."""
-    return panels_of(study_of([table.to_pydict()], None, []))
+    return compared_panels(study_of([table.to_pydict()], None, []))[0]
 
 
 def rows(seed, counts):
