@@ -9,7 +9,7 @@ on the pairs may help the adaptive design, to share out the votes and to estimat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -422,9 +422,7 @@ def row_figures(answer: ReplayAnswer) -> tuple[RowFigure, ...]:
 
 def document(answer: ReplayAnswer) -> dict[str, Any]:
     """Every number, under the keys of `--json`."""
-    keys = asdict(answer)
-    keys["warnings"] = [*not_people(answer.voters), *answer.warnings]
-    return dict(to_plain(keys))
+    return {**to_plain(answer), "warnings": [*not_people(answer.voters), *answer.warnings]}
 
 
 def replay(
