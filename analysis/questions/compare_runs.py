@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_value, to_plain
@@ -710,7 +710,7 @@ def row_figures(answer: RunsAnswer) -> tuple[RowFigure, ...]:
         RowFigure(
             f"Differences of systems, {'paired by item' if answer.paired == 'item' else 'over training runs'}",
             tuple(rows),
-            axis.ticks(round_steps(axis.low, axis.high)),
+            axis.round_ticks(),
             f"difference of mean scores{' in points' if scale == 100 else ''}",
             across=((axis.at(0.0), "equal"),),
             note_head="difference (95 % interval)",

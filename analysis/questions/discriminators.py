@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from seedvote.analysis.showing.page import Axis, Mark, Picture, Reported, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Mark, Picture, Reported, Row, RowFigure, Section
 from seedvote.analysis.showing.tables import Table, in_short
 from seedvote.analysis.showing.words import MINUS, percent
 from seedvote.analysis.stats.net_preference import net_interval
@@ -352,7 +352,7 @@ def row_figures(models: Sequence[DiscriminatedModel]) -> tuple[RowFigure, ...]:
         RowFigure(
             "Accuracy of the discriminator on people's and the model's replies",
             rows,
-            axis.ticks(round_steps(axis.low, axis.high)),
+            axis.round_ticks(),
             "share of replies",
             ((axis.at(0.5), "chance"),),
             (("dot", "c0", "by the discriminator, with its 95 % interval"), *simple),
@@ -362,7 +362,7 @@ def row_figures(models: Sequence[DiscriminatedModel]) -> tuple[RowFigure, ...]:
         RowFigure(
             f"Accuracy beyond {BEYOND[models[0].by]}",
             over,
-            beyond_axis.ticks(round_steps(beyond_axis.low, beyond_axis.high)),
+            beyond_axis.round_ticks(),
             "share of replies",
             ((beyond_axis.at(0), "nothing more"),),
             note_head="95 % interval",

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, percent, signed, to_plain, warn_of_few_seeds
@@ -466,7 +466,7 @@ def row_figures(answer: ErasureAnswer) -> tuple[RowFigure, ...]:
         RowFigure(
             "What erasing a task costs beyond a random eraser",
             tuple(rows),
-            axis.ticks(round_steps(axis.low, axis.high)),
+            axis.round_ticks(),
             "nats a token of the reference",
             ((axis.at(0), "as random"),),
             tuple(("dot", COLOURS[verdict], f"the decoder: {words}") for verdict, words in VERDICTS.items()),

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_value, percent, signed, to_plain
@@ -386,7 +386,7 @@ def row_figures(answer: PatchingAnswer) -> tuple[RowFigure, ...]:
         RowFigure(
             "What another label at a site costs beyond the same label",
             tuple(rows),
-            axis.ticks(round_steps(axis.low, axis.high)),
+            axis.round_ticks(),
             "nats a token of the reference",
             ((axis.at(0), "as the same label"),),
             tuple(("dot", COLOURS[verdict], f"the site {words}") for verdict, words in VERDICTS.items()),

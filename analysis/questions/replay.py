@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import percent, to_plain
@@ -416,7 +416,7 @@ def row_figures(answer: ReplayAnswer) -> tuple[RowFigure, ...]:
         for row in answer.savings
     )
     title = f"Votes that the adaptive design saves: {answer.question}"
-    ticks = axis.ticks(round_steps(axis.low, axis.high))
+    ticks = axis.round_ticks()
     return (RowFigure(title, rows, ticks, "% of the votes", note_head="saved (95 % interval)", name="replay"),)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, heading, number, signed, to_plain, warn_of_few_seeds
@@ -313,7 +313,7 @@ def row_figures(answer: RobustnessAnswer) -> tuple[RowFigure, ...]:
             RowFigure(
                 f"{heading(title)}: the drop at each kind's highest dose",
                 tuple(rows),
-                axis.ticks(round_steps(axis.low, axis.high)),
+                axis.round_ticks(),
                 "drop, clean minus perturbed",
                 ((axis.at(0), "none"),),
                 note_head="drop (95 % interval)",

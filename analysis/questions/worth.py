@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, describe_order, number, to_plain
@@ -447,7 +447,7 @@ def row_figures(answer: WorthAnswer) -> tuple[RowFigure, ...]:
             marks = axis.interval(low, value, high, "c0")
             rows.append(Row(row.name, percent_worth(row), marks, described=f"{row.votes:,} votes"))
         title = f"Part of the votes on {name} that each evaluator could spare"
-        ticks, head = axis.ticks(round_steps(axis.low, axis.high)), "worth (95 % interval)"
+        ticks, head = axis.round_ticks(), "worth (95 % interval)"
         figures.append(RowFigure(title, tuple(rows), ticks, "% of the votes", note_head=head, name=f"worth-{outcome}"))
     return tuple(figures)
 

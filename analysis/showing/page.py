@@ -186,6 +186,10 @@ class Axis:
         inside = (value for value in values if self.low - 1e-9 <= value <= self.high + 1e-9)
         return Ticks(self, tuple((self.at(value), _spell_tick(form.format(value))) for value in inside), form)
 
+    def round_ticks(self, form: str = "{:g}", *, whole: bool = False) -> Ticks:
+        """Ticks at round values over the whole axis; `whole` numbers alone for ranks."""
+        return self.ticks(round_steps(self.low, self.high, whole=whole), form)
+
 
 @dataclass(frozen=True, slots=True)
 class Ticks:

@@ -24,7 +24,7 @@ from seedvote.analysis.questions.comparison.answer import (
 )
 from seedvote.analysis.questions.comparison.untrained import PROBES, probe_sentences, table_above
 from seedvote.analysis.questions.comparison.verdicts import verdicts
-from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps, sign_of
+from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, sign_of
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
 from seedvote.analysis.showing.words import heading, p_value, to_plain
@@ -353,7 +353,7 @@ def _value_figure(panels: Sequence[Panel], baselines: Sequence[Baseline], signs:
     return RowFigure(
         f"{heading(scale.group)}: one dot per training seed",
         tuple(_value_row(panel, best[panel.name], axis, signs) for panel in panels),
-        axis.ticks(round_steps(axis.low, axis.high)),
+        axis.round_ticks(),
         scale.unit or "score",
         legend=tuple(legend),
         note_head=", ".join((["chance"] if chances else []) + (["best baseline"] if rivals else [])),

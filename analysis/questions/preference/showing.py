@@ -567,7 +567,7 @@ def _net_figure(preferences: Sequence[Preference]) -> RowFigure:
         )
         for pair in preferences_drawn
     )
-    ticks = axis.ticks(round_steps(axis.low, axis.high))
+    ticks = axis.round_ticks()
     zero = ((axis.at(0), "no preference"),)
     return RowFigure(
         title,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from seedvote.analysis.questions.ratings.rankings import RankedPair, RanksAnswer, compare_ranks
 from seedvote.analysis.questions.ratings.scores import RatingDifference, RatingsAnswer, compare_ratings
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import MOST_ROWS, Table, in_short
 from seedvote.analysis.showing.words import count, number, p_equals, p_value, signed, to_plain
@@ -291,7 +291,7 @@ def _draw_systems(answer: RanksAnswer) -> tuple[RowFigure, ...]:
         for system, estimate in estimates
         if estimate is not None
     )
-    ticks = axis.ticks(round_steps(axis.low, axis.high, whole=answer.complete and axis.high - axis.low > 2))
+    ticks = axis.round_ticks(whole=answer.complete and axis.high - axis.low > 2)
     unit = f"{what}, to the {best} the better"
     return (RowFigure(title, rows, ticks, unit, note_head=f"{what} (95 % interval)", name="mean-ranks"),)
 
@@ -316,7 +316,7 @@ def _draw_differences(answer: RatingsAnswer) -> tuple[RowFigure, ...]:
         )
         for contrast, gap in zip(contrasts, gaps, strict=True)
     )
-    ticks, unit = axis.ticks(round_steps(axis.low, axis.high)), "steps of the scale, first minus second"
+    ticks, unit = axis.round_ticks(), "steps of the scale, first minus second"
     across = ((axis.at(0), "no difference"),)
     return (RowFigure(title, rows, ticks, unit, across, note_head="steps (95 % interval)", name="ratings"),)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from seedvote.analysis.showing.page import Axis, Row, RowFigure, round_steps
+from seedvote.analysis.showing.page import Axis, Row, RowFigure
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_value, percent
 from seedvote.analysis.stats.disparity import ShareRatio, share_ratio
@@ -214,7 +214,7 @@ def traits_figure(traits: Sequence[TieTrait]) -> RowFigure:
     return RowFigure(
         "Ties by traits of the pair, in thirds",
         rows,
-        axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"),
+        axis.round_ticks("{:.0%}"),
         "share of ties",
         note_head="ties (95 % interval)",
         name="tie-traits",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from seedvote.analysis.questions.ties.answer import UNITS, Curve, DifferencesShown, TiesAnswer, answer, size_that_fits
 from seedvote.analysis.questions.ties.difficulty import trait_findings, trait_parts, trait_tables, traits_figure
-from seedvote.analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, draw_curve, round_steps
+from seedvote.analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, draw_curve
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plural
@@ -295,7 +295,7 @@ def sets_figure(answer: TiesAnswer) -> RowFigure:
         f"Share of ties in sets of {count(answer.recipe.size, 'vote')} from "
         f"{'every HumanExp' if len(curves) > 1 else 'the votes'}",
         tuple(rows),
-        axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"),
+        axis.round_ticks("{:.0%}"),
         "share of ties",
         ((chance, "chance 33 %"), *([(half, "half")] if half - chance > ROOM else [])),
         name="tie-sets",
@@ -321,7 +321,7 @@ def units_figure(answer: TiesAnswer) -> RowFigure:
     return RowFigure(
         "The share of ties among all votes, by what is resampled",
         rows,
-        axis.ticks(round_steps(axis.low, axis.high), "{:.0%}"),
+        axis.round_ticks("{:.0%}"),
         "share of ties",
         ((axis.at(CHANCE), "chance 33 %"),) if axis.low < CHANCE < axis.high else (),
         note_head="95 % interval",

@@ -19,7 +19,7 @@ from seedvote.analysis.questions.variance.answer import (
     one_seed_caution,
 )
 from seedvote.analysis.questions.variance.cubes import ComparedModels, compared_models
-from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section, round_steps
+from seedvote.analysis.showing.page import Axis, Mark, Row, RowFigure, Section
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
 from seedvote.analysis.showing.words import count, number, p_value, percent, plural, to_plain
@@ -247,7 +247,7 @@ def _sds_figure(table: VarianceTable, place: int) -> RowFigure:
     return RowFigure(
         f"{table.title}: what the score varies with",
         rows,
-        axis.ticks(round_steps(0.0, axis.high)),
+        axis.round_ticks(),
         "SD in the score's unit",
         note_head="SD (95 % interval)",
         name=str(place),
