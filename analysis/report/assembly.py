@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from seedvote.analysis.arguments import Question
 from seedvote.analysis.questions import discriminators
 from seedvote.analysis.questions.agreement import showing as agreement
 from seedvote.analysis.questions.browse.page import address_of
@@ -172,7 +171,7 @@ def build_report(
         sentences += order_verdicts([order for _, order in pairs], compared.trained if compared else ())
     request = ReportRequest(study, clusters, panels, compared.left_out if compared else ())
     answers = {"discriminators": discriminators.in_report(request)}
-    answers |= {key: ask_question(question, request) for key, question in REPORTED.items()}
+    answers |= {key: ask_question(key, request) for key in REPORTED}
     sentences += discriminators.findings(answers["discriminators"].answer)
     sentences = sentences[:FINDINGS] or ["Nothing yet: the study holds too little data."]
     limits = [*findings.list_limitations(study, methods), *votes.refusals]
@@ -228,8 +227,9 @@ def build_report(
     return _with_kit(full_report, paper) if paper else full_report
 
 
-def ask_question(question: Question, request: ReportRequest) -> Reported:
-    """Its section, its numbers and its answer; nothing where the study has nothing to answer it by."""
+def ask_question(key: str, request: ReportRequest) -> Reported:
+    """A question's section, numbers and answer; nothing where the study has nothing to answer it by."""
+    question = REPORTED[key]
     home = question.module
     try:
         answer = home.in_report(request)
