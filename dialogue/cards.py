@@ -241,7 +241,6 @@ TOKEN = Card(
     },
     ("most_frequent",),
 )
-BAGS = ("bag_of_words", "bag_of_last_turn", "bag_of_two_turns", "bag_of_window")
 _BAGS = ("bag_of_words", "bag_of_last_turn", "bag_of_two_turns", "bag_of_window")
 _FORMS = ("", "_position", "_narrow")
 PROBE = Card(

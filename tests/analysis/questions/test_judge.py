@@ -8,7 +8,11 @@ import pytest
 from scipy.stats import hypergeom
 
 from seedvote.analysis.notebook import judged, preference
-from seedvote.analysis.questions.judge.against_people import _influence_on_ac1, _influence_on_kappa
+from seedvote.analysis.questions.judge.against_people import (
+    _condition_number,
+    _influence_on_ac1,
+    _influence_on_kappa,
+)
 from seedvote.analysis.questions.judge.answer import answer
 from seedvote.analysis.questions.judge.labelling import chance_of_so_many
 from seedvote.analysis.questions.judge.showing import describe_worth
@@ -58,6 +62,15 @@ def test_how_a_vote_moves_agreement_by_chance_is_its_slope(influence, chance_of)
     steps = 1e-6 * np.eye(50)
     slopes = [(chance_at(1 + step) - chance_at(1 - step)) / 2e-6 for step in steps]
     assert 50 * np.array(slopes) == pytest.approx(moves, abs=1e-6)
+
+
+def test_the_condition_number_is_that_of_answers_by_people_and_none_where_people_never_gave_one():
+    assert _condition_number(np.diag([8, 4, 2])) == pytest.approx(1)
+    # Of [[.9, .1], [.3, .7]] the squared singular values add to 1.4 and multiply to .36: their ratio is k².
+    k = _condition_number(np.array([[9, 1], [3, 7]]))
+    assert k is not None and 0.6 * (k + 1 / k) == pytest.approx(1.4)
+    assert _condition_number(np.array([[8, 1, 1], [1, 8, 1], [0, 0, 0]])) is None
+    assert _condition_number(np.ones((3, 3), int)) is None  # the same answers whatever people say
 
 
 def test_people_alone_are_what_preference_says_to_the_last_digit(folder, found):
