@@ -434,7 +434,7 @@ def test_strata_too_small_for_their_own_estimate_are_named(tmp_path):
 
 def test_likelier_pairs_do_not_move_the_ranking(tmp_path):
     """One system's lost pairs are voted on five times as often: unweighted votes rank it lower than it is."""
-    many = many_systems_folder(tmp_path / "s", systems=4, items=400, pairs_an_item=4, voted=1.0)
+    many = many_systems_folder(tmp_path / "s", systems=4, items=200, pairs_an_item=4, voted=1.0)
     pairs = {pair.pair: pair for pair in read_records(many / "pairs.jsonl", Pair)}
     votes = read_records(many / "votes.jsonl", Vote)
     won = {vote.pair: getattr(pairs[vote.pair], vote.choice).model for vote in votes if vote.choice != "tie"}
