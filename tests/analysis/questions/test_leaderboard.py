@@ -158,3 +158,13 @@ def test_no_interval_reaches_beyond_what_scores_can_be(tmp_path):
     for name in ("trained", "anew"):
         assert (high[name]["high"], low[name]["low"]) == (100, 0)
         assert high[name]["low"] < high["macro"] and low[name]["high"] > low["macro"]
+
+
+def test_two_dialogues_are_enough_for_an_error_and_one_is_not(tmp_path):
+    rows = scored("jga", "far", (0, 1, 2), 0.9, dialogues=2, generator=np.random.default_rng(3))
+    rows += [(task, "near", *rest) for task, _, *rest in rows]
+    write_table(tmp_path / "task.parquet", rows)
+    assert leaderboard(tmp_path).document["dialogues"] == 2
+    write_table(tmp_path / "task.parquet", [row for row in rows if row[3] == rows[0][3]])
+    with pytest.raises(InputError, match="One dialogue alone tells no error"):
+        leaderboard(tmp_path)
