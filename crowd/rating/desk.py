@@ -49,7 +49,7 @@ from seedvote.crowd.rating.personal_data import KnownRater, known_of
 from seedvote.crowd.store.identity import further_rater, rater_hash, reading_token, sitting_hash, study_page_token
 from seedvote.crowd.store.keys import Keys, keys_in
 from seedvote.crowd.store.launches import doors
-from seedvote.crowd.store.lost_turn import LostTurn
+from seedvote.crowd.store.replies import LostTurn
 from seedvote.crowd.store.statements import FIRST_SOURCE, PACES
 from seedvote.crowd.store.store import Store, append_event, fetch, later, settings
 from seedvote.crowd.store.tables import ASKED_LATER, payments, raters, sittings, votes

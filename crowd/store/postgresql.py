@@ -25,8 +25,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from sqlalchemy.dialects.postgresql import psycopg as dialects
 
-from seedvote.crowd.store.lost_turn import LostTurn
-from seedvote.crowd.store.rows import row_type
+from seedvote.crowd.store.replies import LostTurn, row_type
 
 WRITE_LOCK = 0x5EED_0E  # the advisory lock's number in a database: one study a database
 # What the planner may not choose for a server's own statements: each finds few rows by an index, and a plan that reads

@@ -38,7 +38,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from seedvote.crowd.store.identity import fresh_key, simulated_key
 from seedvote.crowd.store.migrations import MIGRATIONS
-from seedvote.crowd.store.rows import row_type
+from seedvote.crowd.store.replies import row_type
 from seedvote.crowd.store.tables import METADATA, events, leases, pairs, raters, study_settings
 from seedvote.dialogue.errors import InputError
 

@@ -33,7 +33,7 @@ from seedvote.crowd.hit.hit import Hit
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.moment import Refused, WrongKind
 from seedvote.crowd.store.identity import cookie_key
-from seedvote.crowd.store.lost_turn import LostTurn
+from seedvote.crowd.store.replies import LostTurn
 from seedvote.crowd.store.store import open_store
 from seedvote.crowd.web import dashboard, page, views
 from seedvote.crowd.web.entrance import Entrance, origin_of

@@ -27,7 +27,7 @@ from seedvote.crowd.rating import talks
 from seedvote.crowd.rating.desk import Desk
 from seedvote.crowd.rating.talks import PENDING, CallResult, ReplyKey, SentCall, Talk
 from seedvote.crowd.store.identity import call_name
-from seedvote.crowd.store.lost_turn import LostTurn
+from seedvote.crowd.store.replies import LostTurn
 from seedvote.dialogue.engines.chat import Call, Endpoint, TryOutcome, ask_once
 from seedvote.dialogue.errors import InputError
 
