@@ -48,6 +48,7 @@ SETTINGS = {  # words of columns that say how a run was trained, and no scores
 }
 DECIMALS = " Decimals need a point, and a cell without a score is left empty."
 MOST_ROWS_OF_RUN = 20  # of one training run, where tasks or metrics stand below each other
+MOST_BYTES_OF_RUNS = 10_000_000  # a larger table holds votes, which are not read twice
 STAMP = re.compile(r"[_-](\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d[.,]?\d*(?:[+-]\d\d[-:]\d\d)?)")
 
 
@@ -522,7 +523,7 @@ def _columns_of_measures(table: RawTable, taken: Collection[str], score: str) ->
 
 def holds_whole_runs(path: Path) -> bool:
     """Whether a table has a row for each training run of several systems, and no items."""
-    if path.is_dir():
+    if path.is_dir() or path.stat().st_size > MOST_BYTES_OF_RUNS:
         return False
     table = _melt_runs(read_table(path), {})
     plain = {re.sub(r"[\s-]+", "_", name.strip().casefold()) for name in table.names}
