@@ -15,7 +15,7 @@ from seedvote.analysis.questions.ties.difficulty import trait_findings, trait_pa
 from seedvote.analysis.showing.page import HUES, Axis, Mark, Row, RowFigure, Section, draw_curve
 from seedvote.analysis.showing.result import Result
 from seedvote.analysis.showing.tables import Table
-from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plural
+from seedvote.analysis.showing.words import count, p_equals, p_value, percent, plural, to_plain
 from seedvote.analysis.stats.intervals import Interval
 from seedvote.analysis.stats.laws import CHANCE, Law, estimate_density
 from seedvote.analysis.votes.cautions import marked_parts, not_people, told_of_reading, with_reading
@@ -363,22 +363,25 @@ def _share_row(axis: Axis, interval: Interval) -> Row:
 
 def document(answer: TiesAnswer) -> dict[str, Any]:
     """The content of ties.json and the stable keys of `--json`."""
-    return {
-        "experiments": [_curve_keys(curve) for curve in answer.experiments],
-        "pooled": _curve_keys(answer.pooled),
-        "units": [_curve_keys(curve) for curve in answer.units],
-        "traits": [dataclasses.asdict(trait) for trait in answer.traits],
-        "chance": dataclasses.asdict(answer.pooled.chance),
-        "effective_raters": answer.effective_raters,
-        "devices": [dataclasses.asdict(row) for row in answer.devices],
-        "differences": None if answer.differences is None else dataclasses.asdict(answer.differences),
-        "mixed": None if answer.mixed is None else dataclasses.asdict(answer.mixed),
-        "recipe": dataclasses.asdict(answer.recipe),
-        "crowded": answer.crowded,
-        "voters": dataclasses.asdict(answer.voters),
-        "warnings": [*not_people(answer.voters), *answer.warnings],
-        "signature": answer.signature,
-    }
+    keys: dict[str, Any] = to_plain(
+        {
+            "experiments": [_curve_keys(curve) for curve in answer.experiments],
+            "pooled": _curve_keys(answer.pooled),
+            "units": [_curve_keys(curve) for curve in answer.units],
+            "traits": answer.traits,
+            "chance": answer.pooled.chance,
+            "effective_raters": answer.effective_raters,
+            "devices": answer.devices,
+            "differences": answer.differences,
+            "mixed": answer.mixed,
+            "recipe": answer.recipe,
+            "crowded": answer.crowded,
+            "voters": answer.voters,
+            "warnings": [*not_people(answer.voters), *answer.warnings],
+            "signature": answer.signature,
+        }
+    )
+    return keys
 
 
 def _curve_keys(curve: Curve) -> dict[str, Any]:
@@ -388,7 +391,7 @@ def _curve_keys(curve: Curve) -> dict[str, Any]:
         "votes": curve.votes,
         "ties": curve.ties,
         "choices": dict(curve.choices),
-        "chance": dataclasses.asdict(curve.chance),
+        "chance": curve.chance,
         "share": curve.share,
         **_law_keys(law),
         "unit": curve.unit,
