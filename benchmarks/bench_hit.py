@@ -5,11 +5,12 @@ each vote to disk. Ours also keeps leases, sides, checks, the event log and exac
 the ratios to the plain server, measured in alternation in the same run, for a machine is never equally busy twice.
 
     python benchmarks/bench_hit.py [--judgements 1600] [--raters 16 64] [--rounds 3] [--postgresql] [--workers 2 4]
-        [--large] [--adaptive] [--potato PYTHON]
+        [--large] [--adaptive] [--beside] [--potato PYTHON]
 
-`--adaptive` adds an adaptive study of the same pairs, on each database, and its ratios to the even one. `--lock` says
-instead what planning a batch of an adaptive study of 60 systems and 20,000 pairs costs, and how long the write lock is
-held for it, and for a vote.
+`--adaptive` adds an adaptive study of the same pairs, on each database, and its ratios to the even one. `--beside` lets
+an even and an adaptive study run at once and loads them by turns, in short bursts: a machine whose speed drifts over
+minutes is then the same for both. It takes SQLite, or with `--postgresql` that. `--lock` says what planning a batch for
+60 systems and 20,000 pairs costs, and how long the write lock is held for it, and for a vote.
 
 `--potato` adds Potato (Pei et al., 2022) in its documented production setting: gunicorn, one worker, eight threads.
 PYTHON is that of its own environment (`pip install potato-annotation gunicorn`). Its task has the same pairs and three
@@ -356,10 +357,11 @@ def fresh_database() -> Iterator[str]:
         server.dispose()
 
 
-def postgresql(
-    folder: Path, number: int, judgements: int, raters: int, workers: int = 2, *, rules: str = "", name: str = ""
-) -> Load:
-    """Gunicorn workers on a database of their own."""
+@contextlib.contextmanager
+def on_postgresql(
+    folder: Path, number: int, rules: str, workers: int, port: int
+) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """The command and the environment of gunicorn workers on a database of their own."""
     from seedvote.crowd.study_folder import hit_of, prepare_study
 
     with fresh_database() as url:
@@ -367,7 +369,14 @@ def postgresql(
         prepare_study(folder, None, hit_of(folder, None), url, seed=0, simulated=False)
         environment = {"SEEDVOTE_STUDY": str(folder), "SEEDVOTE_DATABASE": url, "SEEDVOTE_WALK_IN": "1"}
         environment |= {"SEEDVOTE_RATE": "0", "SEEDVOTE_QUIET": "1"}
-        command = [*gunicorn(sys.executable, workers, 8904), "seedvote.crowd.wsgi:from_environment()"]
+        yield [*gunicorn(sys.executable, workers, port), "seedvote.crowd.wsgi:from_environment()"], environment
+
+
+def postgresql(
+    folder: Path, number: int, judgements: int, raters: int, workers: int = 2, *, rules: str = "", name: str = ""
+) -> Load:
+    """Gunicorn workers on a database of their own."""
+    with on_postgresql(folder, number, rules, workers, 8904) as (command, environment):
         title = f"ours, PostgreSQL, {workers} workers{name}"
         return measure(title, command, 8904, judgements, raters, environment)
 
@@ -451,6 +460,35 @@ def in_turns(servers: list[Server], base: Path, args: argparse.Namespace, raters
                     for word, of in (("rate", "rate"), ("p50", "median"), ("p95", "p95"), ("CPU", "cpu"))
                 ]
                 print(f"{name} / {other}, {raters} raters: {'; '.join(told)}", flush=True)
+
+
+BURSTS = (8, 512)  # of each study in a round, and judgements of each
+
+
+def beside(base: Path, args: argparse.Namespace, raters: int) -> None:
+    """The adaptive study's ratios to the even one, round by round, from bursts by turns on two servers."""
+    for n in range(args.rounds):
+        processes: dict[int, int] = {}
+        loads: dict[int, list[Load]] = {}
+        with contextlib.ExitStack() as stack:
+            for port, rules in ((8904, ""), (8905, ADAPTIVE)):
+                folder, environment = base / f"beside-{raters}-{n}-{port}", {}
+                if args.postgresql:
+                    ready = on_postgresql(folder, args.pairs, rules, args.workers[0], port)
+                    command, environment = stack.enter_context(ready)
+                else:
+                    command = [*study(folder, args.pairs, rules), "--port", str(port)]
+                processes[port], _ = stack.enter_context(started(command, port, environment))
+                loads[port] = []
+            for burst in range(BURSTS[0] + 1):  # the first is not counted
+                for port in loads if burst % 2 == 0 else reversed(loads):
+                    loads[port].append(load(port, BURSTS[1], raters, processes[port]))
+        even, adaptive_loads = (bursts[1:] for bursts in loads.values())
+        ratios = [
+            f"{word} {sum(getattr(b, of) for b in adaptive_loads) / sum(getattr(a, of) for a in even):.2f}"
+            for word, of in (("p50", "median"), ("p95", "p95"), ("CPU", "cpu"))
+        ]
+        print(f"adaptive / even, {raters} raters, {BURSTS[0]} bursts each by turns: {', '.join(ratios)}", flush=True)
 
 
 LOCKED = (60, 20_000, 8)  # systems, pairs and batches of the study whose lock is watched
@@ -563,6 +601,7 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="also with 100,000 pairs in the store")
     parser.add_argument("--postgresql", action="store_true", help="also on PostgreSQL")
     parser.add_argument("--adaptive", action="store_true", help="also an adaptive study")
+    parser.add_argument("--beside", action="store_true", help="an even and an adaptive study at once, by turns")
     parser.add_argument("--lock", action="store_true", help="what a batch costs, in place of loads")
     parser.add_argument("--workers", type=int, nargs="+", default=[2], help="gunicorn workers with PostgreSQL")
     parser.add_argument("--potato", metavar="PYTHON", help="also Potato, in the environment of this Python")
@@ -582,6 +621,10 @@ def main() -> None:
         if args.lock:
             for on_postgresql in (False, True) if args.postgresql else (False,):
                 measure_locks(base, on_postgresql=on_postgresql)
+            return
+        if args.beside:
+            for raters in args.raters:
+                beside(base, args, raters)
             return
         print(f"{args.judgements} judgements, {args.pairs} pairs, {os.cpu_count()} cores, load before {busy:.1f}")
         print(f"{'':<40}{'raters':>7}{'rate':>10}{'median':>12}{'p95':>12}{'CPU':>12}{'start':>10}{'RSS':>10}")
