@@ -140,7 +140,7 @@ main() { # read as a whole before anything runs, so that the file may change mea
         timed "$part-offline" inside none "$(commands "$part" none)"
     done
     printf '%s\n' "${table[@]}" > "$logs/$SUITE.txt"
-    echo "All of it works on a fresh $SUITE: $(git -C "$here" rev-parse --short HEAD). Times: $logs/$SUITE.txt"
+    echo "All of it works on a fresh $SUITE: $(git -C "$root/srv/seedvote.git" rev-parse --short HEAD). Times: $logs/$SUITE.txt"
     exit
 }
 main
