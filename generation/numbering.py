@@ -101,10 +101,10 @@ def spread_over(corpus: Corpus, splits: Sequence[str], limit: int | None) -> lis
     raise InputError(f"The splits {','.join(splits)} hold no context. Name others: --splits train,valid,test")
 
 
-def contexts_of(corpus: Corpus, split: str, limit: int | None, whole: int | None = None) -> list[Example]:
-    """At most `limit` contexts of a split, or those of `whole` dialogues, evenly spread; none at all is refused."""
-    dialogues = evenly_spread(corpus.split(split), whole)
-    if contexts := evenly_spread(list(iterate_examples(dialogues)), limit):
+def contexts_of(corpus: Corpus, split: str, limit: int | None, dialogues: int | None = None) -> list[Example]:
+    """At most `limit` contexts of a split, or those of so many `dialogues`, evenly spread; none at all is refused."""
+    material = evenly_spread(corpus.split(split), dialogues)
+    if contexts := evenly_spread(list(iterate_examples(material)), limit):
         return contexts
     sizes = {name: len(corpus.split(name)) for name in ("train", "valid", "test")}
     listing = ", ".join(f"{name} {number}" for name, number in sizes.items() if number)

@@ -229,11 +229,11 @@ def measure_information(
 
     c, rank = strengths[0], ranks[0]
     if len(strengths) > 1:
-        c = min(strengths, key=lambda each: cost(each, rank, material.choose_features, labelled.choose))
+        c = min(strengths, key=lambda strength: cost(strength, rank, material.choose_features, labelled.choose))
     if len(ranks) > 1:
         width = material.features.shape[1] - 1
-        fitting = [each for each in ranks if each < width]
-        rank = min(fitting, key=lambda each: cost(c, each, material.choose_features, labelled.choose))
+        fitting = [number for number in ranks if number < width]
+        rank = min(fitting, key=lambda number: cost(c, number, material.choose_features, labelled.choose))
     shares = torch.from_numpy(labelled.fit.counts() / len(labelled.fit.unseen))
     constant = label_bits(shares.expand(len(labelled.report.unseen), -1), labelled.report, len(labelled.fit.unseen))
     return Information(constant, cost(c, rank, material.report_features, labelled.report), c, rank)
@@ -260,8 +260,8 @@ def label_bits(chances: Tensor, labels: Labels, known: int) -> float:
     truth = torch.from_numpy(labels.dense())
     choices = 2 if labels.many else len(labels.classes)
     unseen = float(np.log2(choices * (known + 1))) * int(labels.unseen.sum())
-    given = torch.where(truth, chances, 1 - chances) if labels.many else chances[truth]
-    return (float(-torch.log2((known * given + 1 / choices) / (known + 1)).sum()) + unseen) / len(labels.unseen)
+    of_truth = torch.where(truth, chances, 1 - chances) if labels.many else chances[truth]
+    return (float(-torch.log2((known * of_truth + 1 / choices) / (known + 1)).sum()) + unseen) / len(labels.unseen)
 
 
 def read_information(part: MeasuredPart) -> Information:

@@ -414,8 +414,8 @@ def _answer_on_results(answers: VotesAnswers) -> Iterator[Asked]:
         "Which test, on which unit, corrected for how many", f"{_LEE}; {_CARD}", tested, "which systems were compared"
     )
     points = answers.smallest_shown
-    shown = None if points is None else f"a net preference of {points:.0f} points with power .80"
-    yield _build_row("What difference the study could have shown", _CARD, shown, "a power analysis")
+    difference = None if points is None else f"a net preference of {points:.0f} points with power .80"
+    yield _build_row("What difference the study could have shown", _CARD, difference, "a power analysis")
     yield _build_row(
         "Hypotheses stated beforehand", _LEE, None, "the preregistration, and the margin of equivalence stated in it"
     )

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> None:
             _choose_source(args),
             args.split,
             args.limit,
-            whole=args.whole,
+            dialogues=args.whole,
             keep_cut=args.keep_cut,
             request=request,
         )

@@ -64,9 +64,9 @@ class StudyToFill:
         """What the study holds already."""
         return read_records(self.responses, Response) if self.responses.exists() else []
 
-    def contexts(self, split: str, limit: int | None, whole: int | None = None) -> list[Example]:
-        """The contexts to answer: `limit` of them, or those of `whole` dialogues."""
-        contexts = contexts_of(self.corpus, split, limit, whole)
+    def contexts(self, split: str, limit: int | None, dialogues: int | None = None) -> list[Example]:
+        """The contexts to answer: `limit` of them, or those of so many `dialogues`."""
+        contexts = contexts_of(self.corpus, split, limit, dialogues)
         self.answers = self.corpus
         return contexts
 
@@ -139,7 +139,7 @@ def from_model(
     split: str,
     limit: int | None,
     *,
-    whole: int | None = None,
+    dialogues: int | None = None,
     keep_cut: bool = False,
     request: FieldRequest | None = None,
 ) -> tuple[list[Response], list[str]]:
@@ -147,7 +147,7 @@ def from_model(
 
     `request` has the fields that it is to name with each reply.
     """
-    contexts = place.contexts(split, limit, whole)
+    contexts = place.contexts(split, limit, dialogues)
     if request is not None:
         source.system = "\n\n".join(filter(None, [source.system, request.words]))
     facts = {**source.facts(), "corpus": place.corpus.digest, "cut replies": "kept" if keep_cut else "left out"}

@@ -190,7 +190,7 @@ def answer(
         check_size(name, len(part), recipe)
     crowded = not replace and any(PAPERS_PART * size > len(part) for _, part in parts)
     *experiments, pooled = [_make_experiment(name, part, recipe, clusters, crowded) for name, part in parts]
-    voter_counts, given = voters(votes), votes.given()
+    voter_counts, people = voters(votes), votes.given()
     model, unfitted = _fit_mixed(votes, clusters) if mixed else (None, ())
     units = _unit_curves(votes, dataclasses.replace(recipe, replace=replace or crowded), _known_units(votes, pooled))
     return TiesAnswer(
@@ -198,9 +198,9 @@ def answer(
         pooled=pooled,
         units=tuple(units),
         traits=tie_traits(votes, pairs or {}, clusters),
-        effective_raters=None if given.rater is None or not len(given) else kish(given.rater),
-        devices=_compare_devices(votes.given(), clusters),
-        differences=_compare_differences(votes.given(), clusters, pairs or {}),
+        effective_raters=None if people.rater is None or not len(people) else kish(people.rater),
+        devices=_compare_devices(people, clusters),
+        differences=_compare_differences(people, clusters, pairs or {}),
         mixed=model,
         recipe=recipe,
         crowded=crowded,
